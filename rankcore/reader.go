@@ -1,0 +1,102 @@
+package rankcore
+
+import (
+	"context"
+	"time"
+)
+
+// Status says how fresh an answer is.
+type Status string
+
+// The statuses of an answer.
+const (
+	Fresh    Status = "fresh"    // confirmed within the board's freshness bound
+	Stale    Status = "stale"    // older than that; AsOf says how old
+	Partial  Status = "partial"  // some shards answered from their last known rows
+	Updating Status = "updating" // nothing can be shown
+)
+
+// Reason says why an answer is not fresh. A fresh one has none.
+type Reason string
+
+// The reasons.
+const (
+	CoreSlow        Reason = "core_slow"
+	CoreDown        Reason = "core_down"
+	LogUnreachable  Reason = "log_unreachable"
+	ApplierBehind   Reason = "applier_behind"
+	ShardRebuilding Reason = "shard_rebuilding"
+	FromSnapshot    Reason = "snapshot"
+)
+
+// Precision is how well a rank is known, and what a reader may ask for.
+type Precision uint8
+
+// The precisions. Auto is only asked for, never answered.
+const (
+	Auto   Precision = iota // exact where that is cheap, else an estimate
+	Approx                  // an estimate with bounds
+	Exact
+)
+
+var precisions = []string{Auto: "auto", Approx: "approx", Exact: "exact"}
+
+func (p Precision) String() string { return nameOf(precisions, p) }
+
+// UnmarshalText reads "auto", "approx" or "exact".
+func (p *Precision) UnmarshalText(text []byte) error { return parseName(precisions, text, p) }
+
+// MarshalText writes the precision's name.
+func (p Precision) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// Meta is what every answer says of itself.
+type Meta struct {
+	Season  SeasonID
+	Status  Status
+	Reason  Reason    // empty when fresh
+	AsOf    time.Time // the answer was true at this moment
+	Version Position  // the newest message that changed the season's scores, as far as the answer knows
+	Total   int64     // members ranked in the season
+}
+
+// Page is a run of ranked rows. A Page is shared: it must not be modified.
+type Page struct {
+	Meta
+	Entries []Entry
+}
+
+// Standing is where one user stands. It is shared: it must not be modified.
+// While Updating, User is set and the numbers mean nothing.
+type Standing struct {
+	Meta
+	User       UserID
+	Score      Score
+	Precision  Precision // Exact or Approx
+	Rank       int64
+	Low, High  int64   // bounds of the true rank at AsOf; both equal Rank when exact
+	Tied       int64   // members with this score, this one included; 0 when not exact
+	Percentile float64 // share of the other members that are strictly worse
+}
+
+// TopQuery asks for Limit rows from Offset on. Limit 0 asks for the Meta alone.
+type TopQuery struct {
+	Board         *Board
+	Season        SeasonID
+	Offset, Limit int
+}
+
+// RankQuery asks where a user stands.
+type RankQuery struct {
+	Board     *Board
+	Season    SeasonID
+	User      UserID
+	Precision Precision
+}
+
+// Reader answers questions about boards. Safe for concurrent use. Every method returns within ctx's
+// deadline and fails only with ErrNotRanked (Rank), ErrUnavailable, or ctx's error.
+// A season nobody has scored in is an empty page, not an error.
+type Reader interface {
+	Top(ctx context.Context, q TopQuery) (*Page, error)
+	Rank(ctx context.Context, q RankQuery) (*Standing, error)
+}

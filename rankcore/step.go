@@ -1,0 +1,50 @@
+package rankcore
+
+import "time"
+
+// IDSlack bounds how far the log servers' clock may fall behind the newest time it ever gave (PROTOCOL: slack).
+const IDSlack = time.Minute
+
+// PlacedOp is an operation with its place: the time its message was stored and the seasons it counts in.
+// Add, set and best name their seasons, possibly none; the other kinds reach every season there is.
+type PlacedOp struct {
+	Op
+	Stored  int64    // Unix milliseconds of its message
+	Seasons []Season // shared; not modified
+}
+
+// Step is one atomic change of one shard: from one position to another, with the shard's operations of the
+// messages in between, in log order. From equal to To with no operations changes nothing and audits the
+// position. At most about 500 operations, never splitting a message.
+type Step struct {
+	Shard    int
+	From, To Position
+	Ops      []PlacedOp
+	Lost     bool // mark the shard: it may lack what the log lost
+}
+
+// StepState is how a step ended.
+type StepState uint8
+
+// The ends of a step.
+const (
+	StepFailed  StepState = iota // no answer, or an error: Err says which; it may or may not have been taken
+	StepApplied                  // the shard is at To
+	StepAt                       // the shard is elsewhere, at At; nothing changed
+	StepDamaged                  // the shard is not whole: a key is missing, or a count differs; nothing changed
+)
+
+// StepResult answers a Step.
+type StepResult struct {
+	State    StepState
+	At       Position  // where the shard is, for StepApplied and StepAt
+	Lost     bool      // the shard's lost flag, for StepApplied and StepAt
+	Outcomes []Outcome // one for each operation, for StepApplied
+	Err      error     // for StepFailed
+}
+
+// ForgetBefore is the time up to which a shard at position to may forget ids: the horizon and twice the
+// slack (PROTOCOL R4), by log time, in Unix milliseconds.
+func (b *Board) ForgetBefore(to Position) int64 {
+	return to.At().Add(-b.Dedupe - 2*IDSlack).UnixMilli()
+}
