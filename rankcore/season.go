@@ -13,7 +13,7 @@ type SeasonKind uint8
 const (
 	All SeasonKind = iota
 	Day
-	Week  // Monday to Sunday
+	Week // Monday to Sunday
 	Month
 )
 
