@@ -1,0 +1,150 @@
+// Package config reads what rankgate is told: a YAML file, RANKGATE_ variables and flags, in that order of
+// growing weight, over defaults that need nothing. It finds every mistake in one pass and says where each stands.
+//
+// It opens nothing but the file it is given, and never looks at the host's time zone.
+// It may import rankcore, for the words of a board.
+package config
+
+import (
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"rankgate/rankcore"
+)
+
+// Embedded is the URL of a log or store that lives in this process.
+const Embedded = "embedded"
+
+// Role says which half of rankgate a process is.
+type Role string
+
+// The roles.
+const (
+	RoleAll     Role = "all"     // both halves in one process
+	RoleGateway Role = "gateway" // only the public face: reads and writes
+	RoleCore    Role = "core"    // only applier and upkeep
+)
+
+// Durability says when the embedded log calls a message stored.
+type Durability string
+
+// The durabilities.
+const (
+	Fsync Durability = "fsync" // when it is synced to disk
+	OS    Durability = "os"    // when the operating system has it: a power loss may take it
+)
+
+// AuthMode says who may call.
+type AuthMode string
+
+// The modes of authentication.
+const (
+	AuthNone AuthMode = "none"
+	AuthKeys AuthMode = "keys"
+)
+
+// Config is everything rankgate can be told. It is complete and valid when Load returned it.
+type Config struct {
+	Listen    string // host:port of the public listener
+	OpsListen string // host:port of metrics and profiles; empty: on Listen if that is loopback, else off
+	Data      string // folder of everything that is kept; made when missing
+	Role      Role
+	Log       Log
+	StoreURL  string // Embedded, or redis://host:port/db
+	Auth      Auth
+	Boards    []*rankcore.Board // at least one, by name
+}
+
+// Log is where operations are kept.
+type Log struct {
+	URL        string // Embedded, or nats://host:port,...
+	Listen     string // host:port where the embedded log lets other NATS clients in; empty: nowhere
+	Durability Durability
+	Replicas   int // copies of each message in a NATS cluster, 1 to 5
+	Retention  time.Duration
+	MaxBytes   int64 // per board; a full log refuses writes
+}
+
+// Auth is who may call.
+type Auth struct {
+	Users       AuthMode
+	Service     AuthMode
+	ServiceKeys []ServiceKey
+}
+
+// ServiceKey is one credential for writes, known by its hash alone.
+type ServiceKey struct {
+	Name   string
+	SHA256 [32]byte
+}
+
+// Default is the configuration of a rankgate that was told nothing, without boards.
+func Default() *Config {
+	return &Config{
+		Listen: "127.0.0.1:8080",
+		Data:   "./data",
+		Role:   RoleAll,
+		Log: Log{
+			URL:        Embedded,
+			Durability: Fsync,
+			Replicas:   1,
+			Retention:  168 * time.Hour,
+			MaxBytes:   10e9,
+		},
+		StoreURL: Embedded,
+		Auth:     Auth{Users: AuthNone, Service: AuthNone},
+	}
+}
+
+// Shards that a board has when nobody says: many small ones where they spread over Redis nodes, few in one process.
+const (
+	redisShards    = 256
+	embeddedShards = 16
+)
+
+func (c *Config) defaultShards() int {
+	if c.StoreURL == Embedded {
+		return embeddedShards
+	}
+	return redisShards
+}
+
+func defaultBoard(name string) *rankcore.Board {
+	return &rankcore.Board{
+		ID:       rankcore.BoardID(name),
+		Seasons:  []rankcore.SeasonKind{rankcore.All},
+		Location: time.UTC,
+		Keep: map[rankcore.SeasonKind]time.Duration{
+			rankcore.Day: 48 * time.Hour, rankcore.Week: 720 * time.Hour, rankcore.Month: 2160 * time.Hour,
+		},
+		Head:       1000,
+		ExactDepth: 1_000_000,
+		Dedupe:     10 * time.Minute,
+		Freshness:  time.Second,
+	}
+}
+
+// BoardNames are the names of the boards, sorted.
+func (c *Config) BoardNames() []string {
+	names := make([]string, len(c.Boards))
+	for i, b := range c.Boards {
+		names[i] = string(b.ID)
+	}
+	return names
+}
+
+// IsLoopback reports whether only this machine can reach a listener on the address.
+func IsLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func (c *Config) sortBoards() {
+	slices.SortFunc(c.Boards, func(a, b *rankcore.Board) int { return strings.Compare(string(a.ID), string(b.ID)) })
+}
