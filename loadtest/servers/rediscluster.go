@@ -55,6 +55,7 @@ func redisNode(host Host, opts []Option) *RedisServer {
 	onFreePorts(host, 2, func(ports []int) error {
 		own := []Option{
 			With("cluster-enabled", "yes"), With("cluster-port", fmt.Sprint(ports[1])), With("cluster-node-timeout", "2000"),
+			With("repl-diskless-sync-delay", "0"), // else a replica waits 5 s for others to join it
 		}
 		node = newRedis(host, ports[0], append(own, opts...))
 		node.launch()
