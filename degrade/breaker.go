@@ -1,0 +1,114 @@
+package degrade
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"rankgate/rankcore"
+)
+
+// A breaker opens when half of at least tripRequests questions of the last tripWindow failed, lets nothing
+// through for openFor, and closes after halfOpenProbes answers in a row.
+const (
+	tripWindow     = 4 * time.Second
+	tripBucket     = 500 * time.Millisecond
+	tripRequests   = 20
+	openFor        = time.Second
+	halfOpenProbes = 3
+)
+
+// breaker stops questions about one board while the core fails them.
+type breaker struct {
+	circuit *gobreaker.CircuitBreaker[struct{}]
+	board   rankcore.BoardID
+	log     *slog.Logger
+	why     atomic.Pointer[rankcore.Unavailable] // the newest failure
+	moved   atomic.Pointer[move]                 // a change of state nobody has logged yet
+}
+
+type move struct{ from, to gobreaker.State }
+
+// breaker is the board's, made when it is first asked about.
+func (g *Guard) breaker(board rankcore.BoardID) *breaker {
+	g.mu.RLock()
+	b := g.breakers[board]
+	g.mu.RUnlock()
+	if b != nil {
+		return b
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if b = g.breakers[board]; b == nil {
+		b = newBreaker(board, g.log, g.metrics)
+		g.breakers[board] = b
+	}
+	return b
+}
+
+func newBreaker(board rankcore.BoardID, log *slog.Logger, m *metrics) *breaker {
+	b := &breaker{board: board, log: log}
+	state := m.breaker.WithLabelValues(string(board))
+	b.circuit = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
+		MaxRequests:  halfOpenProbes,
+		Interval:     tripWindow,
+		BucketPeriod: tripBucket,
+		Timeout:      openFor,
+		ReadyToTrip: func(c gobreaker.Counts) bool {
+			counted := c.TotalSuccesses + c.TotalFailures
+			return counted >= tripRequests && 2*c.TotalFailures >= counted
+		},
+		IsSuccessful: healthy,
+		IsExcluded:   func(err error) bool { return errors.Is(err, errAbandoned) || errors.Is(err, errShed) },
+		OnStateChange: func(_ string, from, to gobreaker.State) {
+			// This runs under the breaker's lock: it only leaves a note.
+			state.Set(float64(to))
+			b.moved.Store(&move{from, to})
+		},
+	})
+	return b
+}
+
+// healthy reports whether err shows a core that works. That a user is not ranked, or that a board is being
+// rebuilt, is a quick answer of a healthy core; opening on it would only delay the recovery.
+func healthy(err error) bool {
+	return err == nil || errors.Is(err, rankcore.ErrNotRanked) ||
+		errors.Is(err, rankcore.ErrUnavailable) && reasonOf(err) == rankcore.ShardRebuilding
+}
+
+// run asks through the breaker. While it lets nothing through, the error carries the reason it opened for.
+func (b *breaker) run(question func() error) error {
+	_, err := b.circuit.Execute(func() (struct{}, error) {
+		err := question()
+		if !healthy(err) && !errors.Is(err, errAbandoned) && !errors.Is(err, errShed) {
+			b.why.Store(&rankcore.Unavailable{Reason: reasonOf(err), Cause: err})
+		}
+		return struct{}{}, err
+	})
+	if m := b.moved.Swap(nil); m != nil {
+		b.logMove(m)
+	}
+	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
+		refused := &rankcore.Unavailable{Reason: rankcore.CoreDown, Cause: err}
+		if why := b.why.Load(); why != nil {
+			refused.Reason = why.Reason
+		}
+		return refused
+	}
+	return err
+}
+
+func (b *breaker) logMove(m *move) {
+	level, attrs := slog.LevelInfo, []slog.Attr{
+		slog.String("board", string(b.board)), slog.String("from", m.from.String()), slog.String("to", m.to.String()),
+	}
+	if why := b.why.Load(); why != nil && m.to == gobreaker.StateOpen {
+		level = slog.LevelWarn
+		attrs = append(attrs, slog.String("reason", string(why.Reason)), slog.Any("cause", why.Cause))
+	}
+	b.log.LogAttrs(context.Background(), level, "breaker changed", attrs...)
+}

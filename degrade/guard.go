@@ -1,0 +1,211 @@
+package degrade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"rankgate/rankcore"
+)
+
+// Defaults of Config.
+const (
+	DefaultTimeout     = 250 * time.Millisecond
+	DefaultConcurrency = 512
+	DefaultKeep        = 24 * time.Hour
+	DefaultPages       = 256
+	DefaultStandings   = 20_000
+)
+
+// Config says how a Guard behaves. Zero values mean the defaults.
+type Config struct {
+	Source      rankcore.Reader       // the core
+	Timeout     time.Duration         // no question to the core is waited for longer
+	Concurrency int                   // questions to the core at one time, over all boards
+	Keep        time.Duration         // a remembered answer older than this is not shown any more
+	Pages       int                   // remembered pages; the least recently used are forgotten first
+	Standings   int                   // remembered standings, likewise
+	Logger      *slog.Logger          // nil: none
+	Registerer  prometheus.Registerer // nil: no metrics
+}
+
+func (c *Config) fill() {
+	if c.Timeout <= 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.Concurrency <= 0 {
+		c.Concurrency = DefaultConcurrency
+	}
+	if c.Keep <= 0 {
+		c.Keep = DefaultKeep
+	}
+	if c.Pages <= 0 {
+		c.Pages = DefaultPages
+	}
+	if c.Standings <= 0 {
+		c.Standings = DefaultStandings
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+// Guard is a Reader that always has an answer. It fails only with ErrNotRanked, which the core said itself,
+// or with the error of the caller's own context. Everything else is an answer that says what it is:
+// stale with a reason, or updating. Safe for concurrent use.
+type Guard struct {
+	source  rankcore.Reader
+	timeout time.Duration
+	gate    *gate
+	log     *slog.Logger
+	metrics *metrics
+
+	pages     *memory[rankcore.Page]
+	standings *memory[rankcore.Standing]
+
+	// mu guards breakers, one for each board asked about. Boards are few and configured, so it only grows to their number.
+	mu       sync.RWMutex
+	breakers map[rankcore.BoardID]*breaker
+}
+
+// NewGuard returns a Guard around cfg.Source.
+func NewGuard(cfg Config) *Guard {
+	cfg.fill()
+	return &Guard{
+		source:    cfg.Source,
+		timeout:   cfg.Timeout,
+		gate:      newGate(cfg.Concurrency, cfg.Timeout/10),
+		log:       cfg.Logger,
+		metrics:   newMetrics(cfg.Registerer),
+		pages:     newMemory[rankcore.Page](cfg.Pages, cfg.Keep),
+		standings: newMemory[rankcore.Standing](cfg.Standings, cfg.Keep),
+		breakers:  make(map[rankcore.BoardID]*breaker),
+	}
+}
+
+// Top answers from the core, or with the last page it gave for this query, or with an updating page.
+func (g *Guard) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
+	k := question{board: q.Board.ID, season: q.Season, offset: q.Offset, limit: q.Limit}
+	page, err := ask(ctx, g, q.Board.ID, func(ctx context.Context) (*rankcore.Page, error) {
+		return g.source.Top(ctx, q)
+	})
+	if err == nil {
+		g.pages.keep(k, page, page.Meta)
+		return page, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	reason := reasonOf(err)
+	if last, ok := g.pages.last(k); ok {
+		stale := *last
+		stale.Status, stale.Reason = rankcore.Stale, reason
+		g.metrics.stale.Inc()
+		return &stale, nil
+	}
+	g.metrics.updating.Inc()
+	return &rankcore.Page{Meta: updating(q.Season, reason)}, nil
+}
+
+// Rank answers from the core, or with the last standing it gave for this query, or with an updating one.
+// A user the core has never told about is updating while the core is sick: never a false ErrNotRanked.
+func (g *Guard) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
+	k := question{board: q.Board.ID, season: q.Season, user: q.User, precision: q.Precision}
+	standing, err := ask(ctx, g, q.Board.ID, func(ctx context.Context) (*rankcore.Standing, error) {
+		return g.source.Rank(ctx, q)
+	})
+	switch {
+	case err == nil:
+		g.standings.keep(k, standing, standing.Meta)
+		return standing, nil
+	case errors.Is(err, rankcore.ErrNotRanked):
+		g.standings.forget(k) // a removed user must not come back in the next outage
+		return nil, rankcore.ErrNotRanked
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	reason := reasonOf(err)
+	if last, ok := g.standings.last(k); ok {
+		stale := *last
+		stale.Status, stale.Reason = rankcore.Stale, reason
+		g.metrics.stale.Inc()
+		return &stale, nil
+	}
+	g.metrics.updating.Inc()
+	return &rankcore.Standing{Meta: updating(q.Season, reason), User: q.User}, nil
+}
+
+func updating(season rankcore.SeasonID, reason rankcore.Reason) rankcore.Meta {
+	return rankcore.Meta{Season: season, Status: rankcore.Updating, Reason: reason, AsOf: time.Now()}
+}
+
+// ask puts one question to the core, if the gate and the board's breaker let it through. The breaker is
+// answered within the deadline even when the source hangs, so a half-open breaker cannot wedge; the hung
+// question keeps its place at the gate until it returns.
+func ask[T any](ctx context.Context, g *Guard, board rankcore.BoardID, question func(context.Context) (*T, error)) (*T, error) {
+	b := g.breaker(board)
+	var answer *T
+	err := b.run(func() error {
+		if !g.gate.enter(ctx) {
+			if ctx.Err() != nil {
+				return errAbandoned
+			}
+			g.metrics.shed.Inc()
+			return errShed
+		}
+		// The caller's cancellation is watched here, not passed on: to the core it would look like a fault.
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.timeout)
+		defer cancel()
+		answered := make(chan reply[T], 1)
+		go func() {
+			defer g.gate.leave()
+			answered <- safely(limited, g.log, question)
+		}()
+		select {
+		case r := <-answered:
+			answer = r.value
+			return r.err
+		case <-limited.Done():
+			return &rankcore.Unavailable{Reason: rankcore.CoreSlow, Cause: limited.Err()}
+		case <-ctx.Done():
+			return errAbandoned
+		}
+	})
+	g.metrics.asked(err)
+	return answer, err
+}
+
+type reply[T any] struct {
+	value *T
+	err   error
+}
+
+// safely keeps a panic of the source, which runs on a goroutine of its own, from ending the process.
+func safely[T any](ctx context.Context, log *slog.Logger, question func(context.Context) (*T, error)) (r reply[T]) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("the core panicked", "panic", p)
+			r = reply[T]{err: &rankcore.Unavailable{Reason: rankcore.CoreDown, Cause: fmt.Errorf("panic: %v", p)}}
+		}
+	}()
+	value, err := question(ctx)
+	return reply[T]{value, err}
+}
+
+// reasonOf is what an answer says when the core gave err.
+func reasonOf(err error) rankcore.Reason {
+	var unavailable *rankcore.Unavailable
+	switch {
+	case errors.As(err, &unavailable) && unavailable.Reason != "":
+		return unavailable.Reason
+	case errors.Is(err, context.DeadlineExceeded):
+		return rankcore.CoreSlow
+	default:
+		return rankcore.CoreDown
+	}
+}

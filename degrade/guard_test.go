@@ -1,0 +1,162 @@
+package degrade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rankgate/rankcore"
+)
+
+func TestHealthyCoreIsPassedThrough(t *testing.T) {
+	core := newSickable()
+	g := NewGuard(Config{Source: core})
+	wantTop(t, g, rankcore.Fresh, "")
+	standing, err := g.Rank(t.Context(), rankQuery("abe"))
+	if err != nil || standing.Rank != 7 || standing.Status != rankcore.Fresh {
+		t.Fatalf("rank: %+v, %v", standing, err)
+	}
+	if _, err := g.Rank(t.Context(), rankQuery("nobody")); !errors.Is(err, rankcore.ErrNotRanked) {
+		t.Fatalf("rank of nobody: %v, want ErrNotRanked", err)
+	}
+}
+
+// A core that accepts and never answers, and does not even look at its context (PITFALLS P13, P44).
+func TestDeadlineBindsAHungCore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		core := newSickable()
+		g := NewGuard(Config{Source: core})
+		first := wantTop(t, g, rankcore.Fresh, "")
+		core.sicken(hangs(t))
+		asked := time.Now()
+		stale := wantTop(t, g, rankcore.Stale, rankcore.CoreSlow)
+		if waited := time.Since(asked); waited != DefaultTimeout {
+			t.Fatalf("answered after %v, want the deadline, %v", waited, DefaultTimeout)
+		}
+		if !stale.AsOf.Equal(first.AsOf) || len(stale.Entries) != 1 {
+			t.Fatalf("the stale page is not the last good one: %+v", stale)
+		}
+		if first.Status != rankcore.Fresh {
+			t.Fatal("the shared page was modified")
+		}
+	})
+}
+
+func TestOutageAnswersWithoutErrors(t *testing.T) {
+	core := newSickable()
+	g := NewGuard(Config{Source: core})
+	if _, err := g.Rank(t.Context(), rankQuery("abe")); err != nil {
+		t.Fatal(err)
+	}
+	core.sicken(down)
+
+	wantTop(t, g, rankcore.Updating, rankcore.CoreDown)
+	known, err := g.Rank(t.Context(), rankQuery("abe"))
+	if err != nil || known.Status != rankcore.Stale || known.Rank != 7 || known.Reason != rankcore.CoreDown {
+		t.Fatalf("a known user: %+v, %v", known, err)
+	}
+	// Whether this one is ranked cannot be known now: a 404 would be a guess.
+	unknown, err := g.Rank(t.Context(), rankQuery("nobody"))
+	if err != nil || unknown.Status != rankcore.Updating || unknown.User != "nobody" {
+		t.Fatalf("an unknown user: %+v, %v", unknown, err)
+	}
+}
+
+func TestRemovedUserDoesNotComeBackInAnOutage(t *testing.T) {
+	core := newSickable()
+	g := NewGuard(Config{Source: core})
+	if _, err := g.Rank(t.Context(), rankQuery("abe")); err != nil {
+		t.Fatal(err)
+	}
+	core.sicken(func(context.Context) error { return rankcore.ErrNotRanked })
+	if _, err := g.Rank(t.Context(), rankQuery("abe")); !errors.Is(err, rankcore.ErrNotRanked) {
+		t.Fatalf("after the removal: %v, want ErrNotRanked", err)
+	}
+	core.sicken(down)
+	standing, err := g.Rank(t.Context(), rankQuery("abe"))
+	if err != nil || standing.Status != rankcore.Updating {
+		t.Fatalf("in the outage: %+v, %v, want updating", standing, err)
+	}
+}
+
+func TestReasonOfTheCoreIsKept(t *testing.T) {
+	cases := []struct {
+		err  error
+		want rankcore.Reason
+	}{
+		{&rankcore.Unavailable{Reason: rankcore.ShardRebuilding}, rankcore.ShardRebuilding},
+		{fmt.Errorf("top of power: %w", &rankcore.Unavailable{Reason: rankcore.CoreSlow}), rankcore.CoreSlow},
+		{rankcore.ErrUnavailable, rankcore.CoreDown},
+		{fmt.Errorf("shard 3: %w", context.DeadlineExceeded), rankcore.CoreSlow},
+		{errors.New("connection refused"), rankcore.CoreDown},
+	}
+	for _, c := range cases {
+		core := newSickable()
+		core.sicken(func(context.Context) error { return c.err })
+		wantTop(t, NewGuard(Config{Source: core}), rankcore.Updating, c.want)
+	}
+}
+
+func TestCallerWhoLeavesGetsItsOwnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		core := newSickable()
+		core.sicken(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		g := NewGuard(Config{Source: core})
+		ctx, leave := context.WithCancel(t.Context())
+		time.AfterFunc(10*time.Millisecond, leave)
+		if _, err := g.Top(ctx, topQuery()); !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v, want the caller's cancellation", err)
+		}
+	})
+}
+
+func TestPanicOfTheCoreIsAnOutage(t *testing.T) {
+	core := newSickable()
+	core.sicken(func(context.Context) error { panic("a broken store") })
+	wantTop(t, NewGuard(Config{Source: core}), rankcore.Updating, rankcore.CoreDown)
+}
+
+// Hung questions hold their places, so what piles up behind a hung core is bounded, and the rest is shed early.
+func TestFullGateSheds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		core := newSickable()
+		g := NewGuard(Config{Source: core, Concurrency: 2})
+		wantTop(t, g, rankcore.Fresh, "")
+		core.sicken(hangs(t))
+		for range 2 {
+			go func() { _, _ = g.Top(context.Background(), topQuery()) }()
+		}
+		synctest.Wait()
+		asked := time.Now()
+		wantTop(t, g, rankcore.Stale, rankcore.CoreSlow)
+		if waited := time.Since(asked); waited != DefaultTimeout/10 {
+			t.Fatalf("shed after %v, want %v", waited, DefaultTimeout/10)
+		}
+		if n := core.asked.Load(); n != 3 {
+			t.Fatalf("the core was asked %d times, want 3: one healthy and two hung", n)
+		}
+		time.Sleep(time.Second) // both callers have their answers by now
+	})
+}
+
+func TestAnswersAreNotMixedUp(t *testing.T) {
+	core := newSickable()
+	g := NewGuard(Config{Source: core})
+	other := &rankcore.Board{ID: "other", Shards: 1, Freshness: time.Second}
+	wantTop(t, g, rankcore.Fresh, "")
+	core.sicken(down)
+	for name, q := range map[string]rankcore.TopQuery{
+		"board":  {Board: other, Season: "all", Limit: 10},
+		"season": {Board: board, Season: "day:2026-11-30", Limit: 10},
+		"offset": {Board: board, Season: "all", Offset: 1, Limit: 10},
+		"limit":  {Board: board, Season: "all", Limit: 11},
+	} {
+		page, err := g.Top(t.Context(), q)
+		if err != nil || page.Status != rankcore.Updating {
+			t.Errorf("another %s got the remembered page: %+v, %v", name, page, err)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package degrade
+
+import (
+	"container/list"
+	"sync"
+	"time"
+
+	"rankgate/rankcore"
+)
+
+// question holds everything that changes an answer. A page has no user.
+type question struct {
+	board         rankcore.BoardID
+	season        rankcore.SeasonID
+	user          rankcore.UserID
+	precision     rankcore.Precision
+	offset, limit int
+}
+
+// memory holds the last good answer to each of the most recently asked questions.
+type memory[T any] struct {
+	capacity int
+	maxAge   time.Duration
+
+	mu     sync.Mutex
+	recent *list.List // of *remembered[T], the most recently kept or shown first
+	byKey  map[question]*list.Element
+}
+
+type remembered[T any] struct {
+	question question
+	answer   *T
+	asOf     time.Time
+}
+
+func newMemory[T any](capacity int, maxAge time.Duration) *memory[T] {
+	return &memory[T]{capacity: capacity, maxAge: maxAge, recent: list.New(), byKey: make(map[question]*list.Element)}
+}
+
+// keep remembers a fresh answer. One that was true before the remembered one is late and is not kept:
+// as_of never goes backwards.
+func (m *memory[T]) keep(q question, answer *T, meta rankcore.Meta) {
+	if meta.Status != rankcore.Fresh {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e, ok := m.byKey[q]; ok {
+		m.recent.MoveToFront(e)
+		if r := recall[T](e); !meta.AsOf.Before(r.asOf) {
+			r.answer, r.asOf = answer, meta.AsOf
+		}
+		return
+	}
+	m.byKey[q] = m.recent.PushFront(&remembered[T]{q, answer, meta.AsOf})
+	if m.recent.Len() > m.capacity {
+		m.drop(m.recent.Back())
+	}
+}
+
+// last is the remembered answer, unless it is too old to be shown.
+func (m *memory[T]) last(q question) (*T, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e, ok := m.byKey[q]
+	if !ok {
+		return nil, false
+	}
+	r := recall[T](e)
+	if time.Since(r.asOf) > m.maxAge {
+		m.drop(e)
+		return nil, false
+	}
+	m.recent.MoveToFront(e)
+	return r.answer, true
+}
+
+func (m *memory[T]) forget(q question) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e, ok := m.byKey[q]; ok {
+		m.drop(e)
+	}
+}
+
+// drop needs mu.
+func (m *memory[T]) drop(e *list.Element) {
+	m.recent.Remove(e)
+	delete(m.byKey, recall[T](e).question)
+}
+
+func recall[T any](e *list.Element) *remembered[T] {
+	return e.Value.(*remembered[T]) // nothing else is ever put into recent
+}
