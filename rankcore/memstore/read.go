@@ -1,0 +1,197 @@
+package memstore
+
+import (
+	"context"
+	"math"
+	"strings"
+	"time"
+
+	"rankgate/rankcore"
+)
+
+// view is one season of all shards at one moment.
+type view struct {
+	rankcore.Meta
+	order rankcore.Order
+	parts []*season // of the shards that have members in it
+}
+
+// read calls f with the season as it stands in all shards, which are held together so that totals, ranks
+// and lists of one answer agree. f must not wait for anything.
+func (bd *board) read(id rankcore.SeasonID, f func(v *view) error) error {
+	bd.hold()
+	defer bd.release()
+	v := view{order: bd.def.Order, parts: make([]*season, 0, len(bd.shards))}
+	v.Meta = rankcore.Meta{Season: id, Status: rankcore.Fresh, AsOf: time.Now()}
+	for _, s := range bd.shards {
+		if s.position.IsNone() {
+			return &rankcore.Unavailable{Reason: rankcore.ShardRebuilding}
+		}
+		if se := s.seasons[id]; se != nil {
+			v.parts = append(v.parts, se)
+			v.Total += int64(se.ranked.size)
+			if newer(se.changed, v.Version) {
+				v.Version = se.changed
+			}
+		}
+	}
+	return f(&v)
+}
+
+// hold takes all shards for reading, in order. A writer holds one shard and waits for none, so there is
+// no circle.
+func (bd *board) hold() {
+	for _, s := range bd.shards {
+		s.mu.RLock()
+	}
+}
+
+func (bd *board) release() {
+	for _, s := range bd.shards {
+		s.mu.RUnlock()
+	}
+}
+
+// newer orders positions of one log: by sequence, since its times may go back a little.
+func newer(a, b rankcore.Position) bool {
+	return a.Seq > b.Seq || a.Seq == b.Seq && a.Time > b.Time
+}
+
+// Top answers with the rows from q.Offset on. Its cost grows with Offset + Limit, not with the board.
+func (s *Store) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
+	bd, err := s.reading(ctx, q.Board)
+	if err != nil {
+		return nil, err
+	}
+	page := &rankcore.Page{}
+	err = bd.read(q.Season, func(v *view) error {
+		page.Meta = v.Meta
+		page.Entries = v.rows(q.Offset, q.Limit)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return page, nil
+}
+
+// Rank answers where a user stands. Counting is cheap here, so Auto is answered exactly.
+func (s *Store) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
+	bd, err := s.reading(ctx, q.Board)
+	if err != nil {
+		return nil, err
+	}
+	home := bd.shards[bd.def.Shard(q.User)]
+	hash := home.hash(q.User)
+	standing := &rankcore.Standing{User: q.User}
+	err = bd.read(q.Season, func(v *view) error {
+		standing.Meta = v.Meta
+		season := home.seasons[q.Season]
+		if season == nil {
+			return rankcore.ErrNotRanked
+		}
+		score, ok := season.score(hash, q.User)
+		if !ok {
+			return rankcore.ErrNotRanked
+		}
+		standing.Score = score
+		if q.Precision == rankcore.Approx {
+			v.estimate(standing)
+		} else {
+			v.rank(standing)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return standing, nil
+}
+
+// below is how many members have a smaller key, which is to say stand strictly before it.
+func (v *view) below(key int64) (n int64) {
+	for _, p := range v.parts {
+		n += p.ranked.below(key)
+	}
+	return n
+}
+
+func (v *view) rank(st *rankcore.Standing) {
+	key := v.order.Key(st.Score)
+	better := v.below(key)
+	st.Tied = v.below(key+1) - better
+	st.Precision = rankcore.Exact
+	st.Rank, st.Low, st.High = better+1, better+1, better+1
+	st.Percentile = rankcore.Percentile(v.Total-better-st.Tied, v.Total)
+}
+
+// estimate knows no more than the segment counts say, which the tree answers as well.
+func (v *view) estimate(st *rankcore.Standing) {
+	best, worst := v.order.Edges(rankcore.SegmentOf(st.Score))
+	better := v.below(v.order.Key(best))
+	within := v.below(v.order.Key(worst)+1) - better
+	e := rankcore.EstimateRank(v.order, st.Score, better, within)
+	st.Precision = rankcore.Approx
+	st.Rank, st.Low, st.High = e.Rank, e.Low, e.High
+	worse := v.Total - e.Rank
+	if best == worst { // all in the segment are tied
+		worse = v.Total - e.High
+	}
+	st.Percentile = rankcore.Percentile(worse, v.Total)
+}
+
+// rows are limit ranked rows from offset on.
+func (v *view) rows(offset, limit int) []rankcore.Entry {
+	if limit <= 0 || int64(offset) >= v.Total {
+		return []rankcore.Entry{}
+	}
+	rows := v.first(offset + limit)[offset:]
+	own(rows)
+	rankcore.SetRanks(rows, v.below(v.order.Key(rows[0].Score)), int64(offset))
+	return rows
+}
+
+// first merges the first n rows of the season. Members are spread evenly over shards, so about n/shards
+// rows of each and a margin are enough; a shard whose rows all made it is read on. Users are views of the arenas.
+func (v *view) first(n int) []rankcore.Entry {
+	share := float64(n) / float64(len(v.parts))
+	step := min(n, int(share+4*math.Sqrt(share))+1)
+	lists := make([][]rankcore.Entry, len(v.parts))
+	for merged := []rankcore.Entry(nil); ; {
+		grown := false
+		for i, p := range v.parts {
+			have := len(lists[i])
+			if have < min(n, p.ranked.size) && (have == 0 || !v.beyond(lists[i][have-1], merged, n)) {
+				lists[i] = p.ranked.entries(v.order, lists[i], have, step)
+				grown = true
+			}
+		}
+		if !grown {
+			return merged
+		}
+		merged = rankcore.Merge(v.order, lists, n)
+	}
+}
+
+// beyond reports whether n rows are merged and none of them stands behind e: then nothing after e can be
+// among them.
+func (v *view) beyond(e rankcore.Entry, merged []rankcore.Entry, n int) bool {
+	return len(merged) == n && v.order.Compare(e, merged[n-1]) >= 0
+}
+
+// own gives rows names of their own, in one piece of memory: a page lives longer than what it was read from.
+func own(rows []rankcore.Entry) {
+	size := 0
+	for _, r := range rows {
+		size += len(r.User)
+	}
+	var all strings.Builder
+	all.Grow(size)
+	for _, r := range rows {
+		all.WriteString(string(r.User))
+	}
+	names := all.String()
+	for i, r := range rows {
+		rows[i].User, names = rankcore.UserID(names[:len(r.User)]), names[len(r.User):]
+	}
+}
