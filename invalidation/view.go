@@ -1,0 +1,129 @@
+package invalidation
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"rankgate/rankcore"
+)
+
+// maxReports bounds the sources remembered for one board.
+const maxReports = 16
+
+// view is what is known of one board. Reports are replaced, never changed, so that readers need no lock.
+type view struct {
+	freshness time.Duration
+	reports   atomic.Pointer[[]report]
+
+	// mu guards moved, which is closed and replaced when a source says it moved on.
+	mu    sync.Mutex
+	moved chan struct{}
+}
+
+// report is the newest a source said of the board. Heard is zero until a beacon was believed.
+type report struct {
+	source   string
+	progress rankcore.Progress
+	applied  rankcore.Position
+	heard    time.Time
+	touched  time.Time
+}
+
+func newView(freshness time.Duration) *view {
+	v := &view{freshness: freshness, moved: make(chan struct{})}
+	v.reports.Store(new([]report))
+	return v
+}
+
+func (v *view) beacon(source string, p rankcore.Progress, now time.Time) {
+	v.update(source, func(r *report) { r.progress, r.applied, r.heard = p, p.Applied, now })
+}
+
+func (v *view) applied(source string, to rankcore.Position) {
+	v.update(source, func(r *report) { r.applied = to })
+}
+
+// update changes a source's report. Only the Listener's Run calls it.
+func (v *view) update(source string, change func(*report)) {
+	reports := slices.Clone(*v.reports.Load())
+	i := slices.IndexFunc(reports, func(r report) bool { return r.source == source })
+	if i < 0 {
+		reports = append(reports, report{source: source})
+		if len(reports) > maxReports {
+			oldest := slices.MinFunc(reports[:maxReports], func(a, b report) int { return a.touched.Compare(b.touched) })
+			reports = slices.DeleteFunc(reports, func(r report) bool { return r.source == oldest.source })
+		}
+		i = len(reports) - 1
+	}
+	was := reports[i].applied
+	change(&reports[i])
+	reports[i].touched = time.Now()
+	v.reports.Store(&reports)
+	if reports[i].applied != was {
+		v.mu.Lock()
+		close(v.moved)
+		v.moved = make(chan struct{})
+		v.mu.Unlock()
+	}
+}
+
+// newest is the best of the reports heard within a freshness bound of the newest one.
+func (v *view) newest() (report, bool) {
+	reports := *v.reports.Load()
+	var newest time.Time
+	for i := range reports {
+		if reports[i].heard.After(newest) {
+			newest = reports[i].heard
+		}
+	}
+	best := -1
+	for i := range reports {
+		r := &reports[i]
+		if r.heard.IsZero() || newest.Sub(r.heard) > v.freshness {
+			continue
+		}
+		if best < 0 || r.better(&reports[best]) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return report{}, false
+	}
+	return reports[best], true
+}
+
+// better prefers the applier whose shards all follow, then the one that is less behind: any one that keeps
+// the shards current is enough.
+func (r *report) better(than *report) bool {
+	if r.progress.ShardsOut != than.progress.ShardsOut {
+		return r.progress.ShardsOut < than.progress.ShardsOut
+	}
+	return r.progress.CaughtUp.After(than.progress.CaughtUp)
+}
+
+// passed reports whether some source is at or beyond at: by sequence, and by time, since after the log lost
+// its tail a sequence may be handed out again.
+func (v *view) passed(at rankcore.Position) bool {
+	return slices.ContainsFunc(*v.reports.Load(), func(r report) bool {
+		return r.applied.Seq >= at.Seq && r.applied.Time >= at.Time
+	})
+}
+
+func (v *view) wait(ctx context.Context, at rankcore.Position) error {
+	for {
+		v.mu.Lock()
+		moved := v.moved
+		v.mu.Unlock()
+		if v.passed(at) {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
