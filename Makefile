@@ -1,0 +1,66 @@
+# make test    everything that must hold before a change lands, installing what is missing
+# make demo    a running board with simulated players; nothing needs to be installed
+# make help    the rest
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+
+BIN   := .cache/bin
+TOOLS := -modfile=.ci/tools.mod
+# Stamps: a tool is built again when its pinned version changes, and not otherwise.
+LINT  := $(BIN)/golangci-lint
+NATS  := $(BIN)/nats-server
+
+# Two cores under the race detector: packages one after another starve no test of its deadline.
+TEST_FLAGS ?= -race -p 2 -timeout 10m
+
+.PHONY: build
+build: ## build bin/rankgate and bin/loadtest
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
+
+.PHONY: demo
+demo: ## serve a board with simulated players
+	go run ./cmd/rankgate demo
+
+.PHONY: test
+test: servers tidy lint ## all checks and all tests, on real servers
+	go vet ./...
+	go build ./...
+	go test $(TEST_FLAGS) ./...
+
+.PHONY: lint
+lint: $(LINT) ## the package walls and everything else that a machine can judge
+	$(LINT) run ./...
+
+.PHONY: tidy
+tidy: ## go.mod and go.sum say exactly what is used
+	go mod tidy -diff
+	go mod verify
+
+.PHONY: bench
+bench: servers ## the benchmarks of the layers
+	go test -run '^$$' -bench . -benchmem -timeout 30m ./...
+
+.PHONY: import-npm
+import-npm: servers ## import 3.77 million real names into both stores and compare with a sort of the file
+	RANKGATE_NPM_COUNTS="$$(go run ./cmd/rankgate/internal/npmcounts $(CURDIR)/.cache)" \
+		go test -run '^TestImportOfNPM$$' -v -count=1 -timeout 60m ./cmd/rankgate
+
+.PHONY: servers
+servers: $(NATS) ## install the servers that tests start: redis-server, nats-server
+	@command -v redis-server >/dev/null || { \
+		sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+		$$sudo apt-get update -q && $$sudo apt-get install -y -q redis-server; }
+
+$(LINT): .ci/tools.mod .ci/tools.sum
+	go build $(TOOLS) -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+$(NATS): go.mod
+	go build -o $@ github.com/nats-io/nats-server/v2
+	@touch $@
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 14
