@@ -1,0 +1,120 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+
+	"rankgate/rankcore"
+)
+
+// Positions tells where every shard of b is, in order: StepAt, StepDamaged, or StepFailed with the reason.
+// One round trip for each node.
+func (s *Store) Positions(ctx context.Context, b *rankcore.Board) []rankcore.StepResult {
+	shards := make([]int, b.Shards)
+	for i := range shards {
+		shards[i] = i
+	}
+	return s.audit(ctx, b, shards)
+}
+
+func (s *Store) audit(ctx context.Context, b *rankcore.Board, shards []int) []rankcore.StepResult {
+	calls := make([]call, len(shards))
+	for i, shard := range shards {
+		calls[i] = call{shardKeys(b, shard), []any{layout(b)}}
+	}
+	results := make([]rankcore.StepResult, len(shards))
+	for i, reply := range s.step(ctx, auditScript, calls) {
+		results[i] = s.result(ctx, b, shards[i], reply)
+	}
+	return results
+}
+
+// Apply takes at most one step for each shard, all at once, and answers each in order. A step happens whole or not
+// at all; after StepFailed it may be sent again as it is: if it did happen, the shard answers StepAt its To.
+// Outcomes then tells what became of operations with ids.
+//
+// In Redis Cluster a node that moves a shard away while it answers may be asked twice, and then a step that
+// happened can answer StepAt its To at once.
+func (s *Store) Apply(ctx context.Context, b *rankcore.Board, steps []rankcore.Step) []rankcore.StepResult {
+	results := make([]rankcore.StepResult, len(steps))
+	var audits, changes, shards []int // indexes of steps; shards of audits
+	for i, step := range steps {
+		if isAudit(step) {
+			audits, shards = append(audits, i), append(shards, step.Shard)
+		} else {
+			changes = append(changes, i)
+		}
+	}
+	calls, layout := make([]call, len(changes)), layout(b)
+	for j, i := range changes {
+		calls[j] = call{shardKeys(b, steps[i].Shard), stepArgs(b, layout, steps[i])}
+	}
+	for j, reply := range s.step(ctx, applyScript, calls) {
+		i := changes[j]
+		r := s.result(ctx, b, steps[i].Shard, reply)
+		if r.State == rankcore.StepApplied {
+			r.At = steps[i].To
+			if len(r.Outcomes) != len(steps[i].Ops) {
+				r = rankcore.StepResult{Err: fmt.Errorf("%d outcomes for %d operations", len(r.Outcomes), len(steps[i].Ops))}
+			}
+		}
+		results[i] = r
+	}
+	for j, r := range s.audit(ctx, b, shards) {
+		i := audits[j]
+		if r.State == rankcore.StepAt && r.At == steps[i].From {
+			r.State = rankcore.StepApplied
+		}
+		results[i] = r
+	}
+	return results
+}
+
+// reply is what a shard answered: a list that begins with a word, or an error.
+type reply struct {
+	word string
+	rest []any
+	err  error
+}
+
+// step runs a script of the applier's.
+func (s *Store) step(ctx context.Context, sc script, calls []call) []reply {
+	if len(calls) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.stepTimeout)
+	defer cancel()
+	return replies(run(ctx, s.steps, sc, calls))
+}
+
+// result reads an answer of apply.lua or audit.lua.
+func (s *Store) result(ctx context.Context, b *rankcore.Board, shard int, r reply) rankcore.StepResult {
+	failed := func(err error) rankcore.StepResult {
+		return rankcore.StepResult{Err: fmt.Errorf("shard %d of board %s: %w", shard, b.ID, err)}
+	}
+	if r.err != nil {
+		return failed(r.err)
+	}
+	switch {
+	case r.word == "applied" && len(r.rest) == 2:
+		s.sayWhole(b, shard)
+		codes := text(r.rest[1])
+		outcomes := make([]rankcore.Outcome, len(codes))
+		for i := range outcomes {
+			outcomes[i] = rankcore.Outcome(codes[i])
+		}
+		return rankcore.StepResult{State: rankcore.StepApplied, Lost: text(r.rest[0]) == "1", Outcomes: outcomes}
+	case r.word == "at" && len(r.rest) == 2:
+		at, err := rankcore.ParsePosition(text(r.rest[0]))
+		if err != nil {
+			return failed(err)
+		}
+		s.sayWhole(b, shard)
+		return rankcore.StepResult{State: rankcore.StepAt, At: at, Lost: text(r.rest[1]) == "1"}
+	case r.word == "damaged" && len(r.rest) == 1:
+		s.sayDamaged(ctx, b, shard, text(r.rest[0]))
+		return rankcore.StepResult{State: rankcore.StepDamaged}
+	default:
+		return failed(errShape(r.word))
+	}
+}

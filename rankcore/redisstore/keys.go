@@ -1,0 +1,37 @@
+package redisstore
+
+import (
+	"strconv"
+
+	"rankgate/rankcore"
+)
+
+// layoutVersion changes when the shape of keys or values does.
+const layoutVersion = 1
+
+// layout is what a shard was created as: a board with another number of shards would look for users elsewhere.
+func layout(b *rankcore.Board) string {
+	return strconv.Itoa(layoutVersion) + ":" + strconv.Itoa(b.Shards)
+}
+
+// prefix starts every key of a shard. The braces are a hash tag: Redis Cluster keeps these keys together,
+// so that one script may touch them all.
+func prefix(b *rankcore.Board, shard int) string {
+	return "rank:{" + string(b.ID) + ":" + strconv.Itoa(shard) + "}:"
+}
+
+// shardKeys are what scripts that change or audit a shard are given.
+func shardKeys(b *rankcore.Board, shard int) []string {
+	p := prefix(b, shard)
+	return []string{p + "meta", p + "index"}
+}
+
+// readKeys are what scripts that read one season of a shard are given.
+func readKeys(b *rankcore.Board, shard int, season rankcore.SeasonID) []string {
+	p := prefix(b, shard)
+	return []string{p + "meta", mainKey(p, season), p + string(season) + ":segment"}
+}
+
+func mainKey(prefix string, season rankcore.SeasonID) string {
+	return prefix + string(season) + ":main"
+}

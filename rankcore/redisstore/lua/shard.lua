@@ -1,0 +1,125 @@
+-- What a shard says of itself, and whether it is whole. Every script that changes or audits a shard starts
+-- with this. KEYS: meta, index. All keys of a shard share its hash tag, and what is not in KEYS is found
+-- through these two: seasons and memory buckets come and go with time.
+--
+--   meta    position, layout, lost, hidden (a count)
+--           s:<season> -> "<members> <aside> <expires ms, 0 = never> <position that last changed its scores>"
+--           i:<bucket> -> how many operation ids the bucket remembers
+--   index   "shard", s:<season> and i:<bucket> again: with meta lost, it tells what there was; a lost index shows
+
+local prefix = string.sub(KEYS[1], 1, -5) -- without "meta"
+local hidden_key = prefix .. 'hidden'
+
+local function season_keys(id)
+  return prefix .. id .. ':main', prefix .. id .. ':segment', prefix .. id .. ':aside'
+end
+
+local function bucket_key(id)
+  return prefix .. 'ids:' .. id
+end
+
+local function read_season(id, text)
+  local members, aside, expires, changed = string.match(text, '^(%d+) (%d+) (%d+) (%S+)$')
+  if not members then
+    return nil
+  end
+  local main, segment, put_aside = season_keys(id)
+  return {
+    id = id, main = main, segment = segment, aside_key = put_aside,
+    members = tonumber(members), aside = tonumber(aside), expires = tonumber(expires), changed = changed,
+  }
+end
+
+-- read_meta returns the shard as meta has it: at position "none" when there is no meta, nil when meta is garbled.
+local function read_meta()
+  local shard = { position = 'none', lost = '0', hidden = 0, seasons = {}, buckets = {}, parts = 0 }
+  local fields = redis.call('HGETALL', KEYS[1])
+  shard.exists = #fields > 0
+  for i = 1, #fields, 2 do
+    local name, value = fields[i], fields[i + 1]
+    local kind = string.sub(name, 1, 2)
+    if kind == 's:' then
+      local season = read_season(string.sub(name, 3), value)
+      if not season then
+        return nil
+      end
+      shard.seasons[season.id] = season
+      shard.parts = shard.parts + 1
+    elseif kind == 'i:' then
+      shard.buckets[string.sub(name, 3)] = tonumber(value)
+      shard.parts = shard.parts + 1
+    elseif name == 'hidden' then
+      shard.hidden = tonumber(value)
+    else
+      shard[name] = value
+    end
+  end
+  if not shard.hidden then
+    return nil
+  end
+  return shard
+end
+
+-- names of the keys that must exist by what meta says, meta first.
+local function expected_keys(shard)
+  local names = { KEYS[1], KEYS[2] }
+  for _, season in pairs(shard.seasons) do
+    if season.members > 0 then
+      names[#names + 1] = season.main
+      names[#names + 1] = season.segment
+    end
+    if season.aside > 0 then
+      names[#names + 1] = season.aside_key
+    end
+  end
+  for id in pairs(shard.buckets) do
+    names[#names + 1] = bucket_key(id)
+  end
+  if shard.hidden > 0 then
+    names[#names + 1] = hidden_key
+  end
+  return names
+end
+
+-- damage says what of a shard is not as its meta says; nil when it is whole.
+-- All expected keys are asked for in one command on purpose: while a cluster moves the slot, some of them are
+-- on the other node, and Redis then refuses the command instead of calling them absent. That ends the script
+-- with an error, where single commands would make a healthy shard look damaged.
+local function damage(shard)
+  local indexed, hidden = redis.call('SCARD', KEYS[2]), redis.call('SCARD', hidden_key)
+  if not shard.exists then
+    return (indexed > 0 or hidden > 0) and 'meta is missing' or nil
+  end
+  local names = expected_keys(shard)
+  if redis.call('EXISTS', unpack(names)) ~= #names then
+    return 'a key is missing'
+  end
+  if indexed ~= shard.parts + 1 or hidden ~= shard.hidden then
+    return 'index or hidden differs from meta'
+  end
+  for id, season in pairs(shard.seasons) do
+    if redis.call('ZCARD', season.main) ~= season.members or redis.call('HLEN', season.aside_key) ~= season.aside
+      or (redis.call('HLEN', season.segment) > 0) ~= (season.members > 0) then
+      return 'season ' .. id .. ' differs from meta'
+    end
+  end
+  for id, count in pairs(shard.buckets) do
+    if redis.call('HLEN', bucket_key(id)) ~= count then
+      return 'id memory differs from meta'
+    end
+  end
+  return nil
+end
+
+-- open_shard returns the shard, or nil and what is wrong with it.
+local function open_shard()
+  local shard = read_meta()
+  if not shard then
+    return nil, 'meta is garbled'
+  end
+  local wrong = damage(shard)
+  if wrong then
+    return nil, wrong
+  end
+  return shard
+end

@@ -1,0 +1,92 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"rankgate/rankcore"
+)
+
+// Rank answers where a user stands. ErrNotRanked needs only the user's own shard to be whole; a rank needs all.
+//
+// An exact rank counts on every shard, each at one moment between the call and its return. An estimate comes from
+// segment counts that are at most the board's Freshness old. Auto counts where the user may stand in the
+// board's head and estimates elsewhere.
+func (s *Store) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
+	begun := time.Now()
+	own, err := s.own(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if q.Precision == rankcore.Exact {
+		return s.exact(ctx, q, begun, own)
+	}
+	segments, err := s.segmentsOf(ctx, q.Board, q.Season)
+	if err != nil {
+		return nil, err
+	}
+	if st := segments.standing(q, own); q.Precision == rankcore.Approx || st.Low > int64(q.Board.Head) {
+		return st, nil
+	}
+	return s.exact(ctx, q, begun, own)
+}
+
+// ownReading is a user's own shard at one moment.
+type ownReading struct {
+	reading
+	score        rankcore.Score
+	before, tied int64 // members there that stand before the user, and that share its score
+}
+
+func (s *Store) own(ctx context.Context, q rankcore.RankQuery) (ownReading, error) {
+	shard := []int{q.Board.Shard(q.User)}
+	list, err := s.read(ctx, ownScript, q.Board, q.Season, shard, func(int) string { return string(q.User) })
+	if err != nil {
+		return ownReading{}, err
+	}
+	r := list[0]
+	if len(r.rest) == 1 {
+		return ownReading{}, rankcore.ErrNotRanked
+	}
+	if len(r.rest) != 4 || text(r.rest[2]) != string(q.User) {
+		return ownReading{}, unavailable(ctx, errors.New("a shard answered for another user"))
+	}
+	key, err := keyOf(r.rest[3])
+	if err != nil {
+		return ownReading{}, unavailable(ctx, err)
+	}
+	return ownReading{reading: r, score: q.Board.Order.Score(key), before: integer(r.rest[0]), tied: integer(r.rest[1])}, nil
+}
+
+// exact adds to the own shard's counts those of all others. The own shard is not asked again: its score and
+// its counts are of the same moment, so the user is counted once, at the score that is answered.
+func (s *Store) exact(ctx context.Context, q rankcore.RankQuery, begun time.Time, own ownReading) (*rankcore.Standing, error) {
+	others := make([]int, 0, q.Board.Shards)
+	for i := range q.Board.Shards {
+		if i != q.Board.Shard(q.User) {
+			others = append(others, i)
+		}
+	}
+	key := strconv.FormatInt(q.Board.Order.Key(own.score), 10)
+	list, err := s.read(ctx, countScript, q.Board, q.Season, others, func(int) string { return key })
+	if err != nil {
+		return nil, err
+	}
+	before, tied := own.before, own.tied
+	for i, r := range list {
+		if len(r.rest) != 2 {
+			return nil, unavailable(ctx, fmt.Errorf("shard %d of board %s: %w", others[i], q.Board.ID, errShape(r.rest)))
+		}
+		before += integer(r.rest[0])
+		tied += integer(r.rest[1])
+	}
+	m := meta(q.Season, begun, append(list, own.reading))
+	rank := before + 1
+	return &rankcore.Standing{
+		Meta: m, User: q.User, Score: own.score, Precision: rankcore.Exact, Rank: rank, Low: rank, High: rank, Tied: tied,
+		Percentile: rankcore.Percentile(m.Total-before-tied, m.Total),
+	}, nil
+}
