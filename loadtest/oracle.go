@@ -1,0 +1,142 @@
+package loadtest
+
+import (
+	"sync"
+	"time"
+
+	"rankgate/rankcore"
+)
+
+// Oracle knows what a board must show after the operations it was told of: a sequential fold in maps. It is
+// told each acknowledged operation once, with the ones of a user in the order in which they were acknowledged.
+// Operations of different users may come in any order, since no user's score depends on another's. So a
+// workload in which every user has one writer needs no look into the log. Safe for concurrent use.
+type Oracle struct {
+	board *rankcore.Board
+
+	mu      sync.Mutex // guards all below
+	seasons map[rankcore.SeasonID]*oracleSeason
+	hidden  map[rankcore.UserID]bool
+	users   map[rankcore.UserID]bool // everybody ever named
+	memory  map[opName]opMemory
+}
+
+type oracleSeason struct {
+	span
+	scores map[rankcore.UserID]int64
+}
+
+type opName struct {
+	user rankcore.UserID
+	id   string
+}
+
+type opMemory struct {
+	stored time.Time
+	op     rankcore.Op
+}
+
+// NewOracle returns the oracle of an empty board.
+func NewOracle(b *rankcore.Board) *Oracle {
+	return &Oracle{
+		board: b, seasons: map[rankcore.SeasonID]*oracleSeason{}, hidden: map[rankcore.UserID]bool{},
+		users: map[rankcore.UserID]bool{}, memory: map[opName]opMemory{},
+	}
+}
+
+// Apply folds one acknowledged operation. stored is when the log took it, for which the time of its
+// acknowledgement does: what depends on the difference, such as an id sent again right at the horizon or an
+// operation without a time around midnight, has no place in a workload.
+func (o *Oracle) Apply(op rankcore.Op, stored time.Time) rankcore.Outcome {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.users[op.User] = true
+	if op.ID != "" {
+		name := opName{op.User, op.ID}
+		if m, ok := o.memory[name]; ok && stored.Sub(m.stored).Abs() <= o.board.Dedupe {
+			if m.op.Kind == op.Kind && m.op.Value == op.Value && m.op.At.Equal(op.At) {
+				return rankcore.Duplicate
+			}
+			return rankcore.Conflict
+		}
+		o.memory[name] = opMemory{stored, op}
+	}
+	changed := false
+	switch op.Kind {
+	case rankcore.OpHide, rankcore.OpShow:
+		hide := op.Kind == rankcore.OpHide
+		changed = o.hidden[op.User] != hide
+		o.hidden[op.User] = hide
+	case rankcore.OpRemove:
+		changed = o.remove(op.User, stored)
+	default:
+		var inRange bool
+		if changed, inRange = o.score(op, stored); !inRange {
+			return rankcore.OutOfRange
+		}
+	}
+	if changed {
+		return rankcore.Applied
+	}
+	return rankcore.Unchanged
+}
+
+func (o *Oracle) remove(u rankcore.UserID, stored time.Time) (changed bool) {
+	changed = o.hidden[u]
+	delete(o.hidden, u)
+	for _, s := range o.seasons {
+		if _, ranked := s.scores[u]; ranked && s.keptAt(stored) {
+			delete(s.scores, u)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// score changes the user's score in every kept season that contains the operation, or in none if it
+// would leave the range in one of them.
+func (o *Oracle) score(op rankcore.Op, stored time.Time) (changed, inRange bool) {
+	at := op.At
+	if at.IsZero() {
+		at = stored
+	}
+	result := map[*oracleSeason]int64{}
+	for _, kind := range o.board.Seasons {
+		s := o.season(spanOf(o.board, kind, at))
+		if !s.keptAt(stored) {
+			continue
+		}
+		old, ranked := s.scores[op.User]
+		score := int64(op.Value)
+		if op.Kind == rankcore.OpAdd {
+			score += old
+		}
+		if op.Kind == rankcore.OpBest && ranked && !o.ahead(score, old) {
+			score = old
+		}
+		if score > 1<<53-1 || score < -(1<<53-1) {
+			return false, false
+		}
+		changed = changed || !ranked || score != old
+		result[s] = score
+	}
+	for s, score := range result {
+		s.scores[op.User] = score
+	}
+	return changed, true
+}
+
+func (o *Oracle) season(s span) *oracleSeason {
+	if o.seasons[s.id] == nil {
+		o.seasons[s.id] = &oracleSeason{s, map[rankcore.UserID]int64{}}
+	}
+	return o.seasons[s.id]
+}
+
+// ahead reports whether score a stands before score b on the board.
+func (o *Oracle) ahead(a, b int64) bool {
+	if o.board.Order == rankcore.Asc {
+		return a < b
+	}
+	return a > b
+}
