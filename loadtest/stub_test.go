@@ -26,6 +26,7 @@ type stub struct {
 	// Set before the first request.
 	broken func(op *rankcore.Op, n int) int                // how often the n-th operation counts; 1 is right
 	order  func(ops []rankcore.Op)                         // changes the order within a batch
+	ill    bool                                            // reads answer 503
 	shown  func(rows []rankcore.Entry)                     // changes the rows of a season before they are shown
 	reply  func(w http.ResponseWriter, n int64) (cut bool) // before or instead of the answer to the n-th write
 
@@ -63,6 +64,11 @@ func (s *stub) serve(t *testing.T) string {
 	mux.HandleFunc("GET /v1/boards/{board}/users/{user}/rank", s.rank)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.asked.Add(1)
+		if s.ill && r.Method == http.MethodGet {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprint(w, `{"type":"about:blank","title":"ill","status":503}`)
+			return
+		}
 		mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
