@@ -1,0 +1,95 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// Auth says who may do what.
+type Auth struct {
+	Service ServiceAuth // who may write
+}
+
+// Mode is how a caller is told.
+type Mode string
+
+// The modes. The empty one is ModeNone.
+const (
+	ModeNone Mode = "none" // nobody is asked
+	ModeKeys Mode = "keys" // Authorization: Bearer KEY
+)
+
+// ServiceAuth says who may write.
+type ServiceAuth struct {
+	Mode Mode
+	Keys []ServiceKey // for ModeKeys, at least one
+}
+
+// ServiceKey is a key that may write. The key itself is known to its holder only.
+type ServiceKey struct {
+	Name   string // for the metrics; not secret
+	SHA256 string // of the key, in hexadecimal
+}
+
+// serviceKeys are the keys that may write; open when nobody is asked.
+type serviceKeys struct {
+	open bool
+	keys []serviceKey
+}
+
+type serviceKey struct {
+	name string
+	sum  [sha256.Size]byte
+}
+
+func newServiceKeys(auth ServiceAuth) (serviceKeys, error) {
+	switch auth.Mode {
+	case "", ModeNone:
+		return serviceKeys{open: true}, nil
+	case ModeKeys:
+	default:
+		return serviceKeys{}, fmt.Errorf("gateway: unknown service auth mode %q", auth.Mode)
+	}
+	if len(auth.Keys) == 0 {
+		return serviceKeys{}, errors.New("gateway: service auth by keys needs a key")
+	}
+	var s serviceKeys
+	for _, k := range auth.Keys {
+		sum, err := hex.DecodeString(k.SHA256)
+		if err != nil || len(sum) != sha256.Size {
+			return serviceKeys{}, fmt.Errorf("gateway: service key %q: sha256 is not 64 hexadecimal digits", k.Name)
+		}
+		s.keys = append(s.keys, serviceKey{k.Name, [sha256.Size]byte(sum)})
+	}
+	return s, nil
+}
+
+// writer is the name of the caller's key, "" where nobody is asked. It fails when the caller may not write.
+func (s *serviceKeys) writer(c *fiber.Ctx) (string, error) {
+	if s.open {
+		return "", nil
+	}
+	headers := c.Request().Header.PeekAll(fiber.HeaderAuthorization)
+	if len(headers) != 1 {
+		return "", unauthorized.because("Send Authorization: Bearer KEY, once.")
+	}
+	scheme, key, _ := strings.Cut(string(headers[0]), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return "", unauthorized.because("Send Authorization: Bearer KEY, once.")
+	}
+	sum := sha256.Sum256([]byte(strings.TrimSpace(key)))
+	found := -1
+	for i := range s.keys { // all of them, so that the time tells nothing
+		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], s.keys[i].sum[:]), i, found)
+	}
+	if found < 0 {
+		return "", unauthorized.because("The key is not known.")
+	}
+	return s.keys[found].name, nil
+}

@@ -1,0 +1,127 @@
+package gateway
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"rankgate/rankcore"
+)
+
+// boardAnswer is a board's definition and how it stands.
+type boardAnswer struct {
+	Board            rankcore.BoardID  `json:"board"`
+	Order            rankcore.Order    `json:"order"`
+	Update           rankcore.Update   `json:"update"`
+	Ties             string            `json:"ties"`
+	Scale            int               `json:"scale"`
+	Shards           int               `json:"shards"`
+	Timezone         string            `json:"timezone"`
+	Head             int               `json:"head"`
+	ExactDepth       int64             `json:"exact_depth"`
+	DedupeSeconds    float64           `json:"dedupe_seconds"`
+	FreshnessSeconds float64           `json:"freshness_seconds"`
+	Seasons          []seasonAnswer    `json:"seasons"`
+	Season           rankcore.SeasonID `json:"season"`
+	Status           rankcore.Status   `json:"status"`
+	Reason           rankcore.Reason   `json:"reason,omitempty"`
+	AsOf             string            `json:"as_of"`
+	Version          string            `json:"version"`
+	Total            *int64            `json:"total"` // null while updating
+	Message          string            `json:"message,omitempty"`
+}
+
+// seasonAnswer is a running season. The season without an end has no times.
+type seasonAnswer struct {
+	Season   rankcore.SeasonID   `json:"season"`
+	Kind     rankcore.SeasonKind `json:"kind"`
+	StartsAt *time.Time          `json:"starts_at,omitempty"`
+	EndsAt   *time.Time          `json:"ends_at,omitempty"`
+}
+
+// describeBoard answers GET /v1/boards/{board}.
+func (g *Gateway) describeBoard(c *fiber.Ctx) error {
+	now := time.Now()
+	b, err := g.board(c)
+	if err != nil {
+		return err
+	}
+	p, err := query(c, "season")
+	if err != nil {
+		return err
+	}
+	season, err := p.season(b, now)
+	if err != nil {
+		return err
+	}
+	answer := g.boardAnswer(b, season.ID, now)
+	c.Set(fiber.HeaderCacheControl, "no-cache")
+	if answer.Status == rankcore.Updating {
+		c.Set(fiber.HeaderCacheControl, "no-store")
+		c.Set(fiber.HeaderRetryAfter, retryAfter)
+	}
+	c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
+	if answer.Status != rankcore.Fresh && strictly(c) {
+		return notFresh.because("The answer would be " + string(answer.Status) + ", because of " + string(answer.Reason) + ".")
+	}
+	return c.JSON(answer)
+}
+
+// listBoards answers GET /v1/boards. With a season it lists the boards that keep it.
+func (g *Gateway) listBoards(c *fiber.Ctx) error {
+	now := time.Now()
+	p, err := query(c, "season")
+	if err != nil {
+		return err
+	}
+	answers := make([]boardAnswer, len(g.cfg.Boards))
+	var wait sync.WaitGroup
+	n := 0
+	for _, b := range g.cfg.Boards {
+		season, err := p.season(b, now)
+		if errors.Is(err, rankcore.ErrNoSeason) {
+			continue
+		}
+		if err != nil {
+			wait.Wait()
+			return err
+		}
+		answer := &answers[n]
+		n++
+		wait.Go(func() { *answer = g.boardAnswer(b, season.ID, now) })
+	}
+	wait.Wait()
+	c.Set(fiber.HeaderCacheControl, "no-cache")
+	c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
+	return c.JSON(struct {
+		Boards []boardAnswer `json:"boards"`
+	}{answers[:n]})
+}
+
+func (g *Gateway) boardAnswer(b *rankcore.Board, season rankcore.SeasonID, now time.Time) boardAnswer {
+	m := g.readTop(rankcore.TopQuery{Board: b, Season: season}, now).Meta
+	a := boardAnswer{
+		Board: b.ID, Order: b.Order, Update: b.Update, Ties: "shared", Scale: b.Scale, Shards: b.Shards,
+		Timezone: b.Location.String(), Head: b.Head, ExactDepth: b.ExactDepth,
+		DedupeSeconds: b.Dedupe.Seconds(), FreshnessSeconds: b.Freshness.Seconds(),
+		Season: season, Status: m.Status, Reason: m.Reason,
+		AsOf: m.AsOf.UTC().Format("2006-01-02T15:04:05.000Z"), Version: m.Version.String(),
+	}
+	if m.Status == rankcore.Updating {
+		a.Message = "ranking updating"
+	} else {
+		a.Total = &m.Total
+	}
+	for _, k := range b.Seasons {
+		s := b.SeasonAt(k, now)
+		running := seasonAnswer{Season: s.ID, Kind: k}
+		if k != rankcore.All {
+			start, end := s.Start.UTC(), s.End.UTC()
+			running.StartsAt, running.EndsAt = &start, &end
+		}
+		a.Seasons = append(a.Seasons, running)
+	}
+	return a
+}

@@ -1,0 +1,115 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+)
+
+// Bounds of a connection.
+const (
+	maxHeaderBytes = 8 << 10
+	maxBodyBytes   = 16 << 10 // of anything but a write
+	maxWriteBytes  = 1 << 20  // of a write
+	readTimeout    = 5 * time.Second
+	writeTimeout   = 10 * time.Second
+	idleTimeout    = 60 * time.Second
+	maxConns       = 64 << 10
+)
+
+// newApp returns a Fiber application with every default that lets one thing have two names, or that
+// answers in its own words, switched off.
+func newApp(g *Gateway) *fiber.App {
+	app := fiber.New(fiber.Config{
+		CaseSensitive:                true,
+		StrictRouting:                true,
+		DisableStartupMessage:        true,
+		DisablePreParseMultipartForm: true,
+		BodyLimit:                    maxBodyBytes,
+		ReadBufferSize:               maxHeaderBytes,
+		ReadTimeout:                  readTimeout,
+		WriteTimeout:                 writeTimeout,
+		IdleTimeout:                  idleTimeout,
+		Concurrency:                  maxConns,
+		ErrorHandler: func(c *fiber.Ctx, err error) error {
+			g.metrics.unrouted.answered(writeProblem(c.Context(), err))
+			return nil
+		},
+	})
+	server := app.Server()
+	server.CloseOnShutdown = true
+	server.HeaderReceived = bodyLimit
+	server.ErrorHandler = func(ctx *fasthttp.RequestCtx, err error) {
+		lingerOn(ctx.Conn())
+		g.metrics.unrouted.answered(writeProblem(ctx, unreadable(err)))
+	}
+	server.Handler = g.front(server.Handler)
+	return app
+}
+
+// bodyLimit is asked when a request's header is there and its body is not yet read.
+func bodyLimit(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+	limit := maxBodyBytes
+	if h.IsPost() {
+		limit = maxWriteBytes
+	}
+	if h.ContentLength() > limit {
+		// Without this the caller is first told to go on, and only then that it is too much.
+		h.Del(fasthttp.HeaderExpect)
+	}
+	return fasthttp.RequestConfig{MaxRequestBodySize: limit}
+}
+
+// front comes before the routes, for what Fiber would answer in its own words.
+func (g *Gateway) front(routes fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		ctx.Response.Header.Set(fiber.HeaderXContentTypeOptions, "nosniff")
+		if framedTwice(&ctx.Request.Header) {
+			ctx.SetConnectionClose()
+			err := badRequest.because("a request has either Content-Length or Transfer-Encoding, not both")
+			g.metrics.unrouted.answered(writeProblem(ctx, err))
+			return
+		}
+		switch string(ctx.Method()) {
+		case fiber.MethodGet, fiber.MethodHead, fiber.MethodPost, fiber.MethodPut, fiber.MethodDelete:
+		default:
+			// No route has PATCH, so the answer is 405 with Allow, or 404, for every method there may be.
+			ctx.Request.Header.SetMethod(fiber.MethodPatch)
+		}
+		routes(ctx)
+	}
+}
+
+// framedTwice reports whether a request says twice how long it is, which two servers in a row may read
+// differently. fasthttp takes such a request and marks the connection to be closed.
+func framedTwice(h *fasthttp.RequestHeader) bool {
+	if !h.ConnectionClose() {
+		return false
+	}
+	var length, encoding bool
+	for line := range bytes.Lines(h.RawHeaders()) {
+		name, _, _ := bytes.Cut(line, []byte(":"))
+		length = length || bytes.EqualFold(name, []byte(fiber.HeaderContentLength))
+		encoding = encoding || bytes.EqualFold(name, []byte(fiber.HeaderTransferEncoding))
+	}
+	return length && encoding
+}
+
+// unreadable names why fasthttp could not read a request. The cause itself is not shown: it quotes the request.
+func unreadable(err error) error {
+	var tooLong *fasthttp.ErrSmallBuffer
+	var network net.Error
+	switch {
+	case errors.As(err, &tooLong):
+		return headerTooLarge.because("the header is over 8 KiB")
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		return bodyTooLarge.because("the limit is 1 MiB for POST, and 16 KiB for everything else")
+	case errors.As(err, &network) && network.Timeout():
+		return tooSlow.because("the request did not arrive in time")
+	}
+	return badRequest.because("not a well-formed HTTP/1.1 request")
+}
