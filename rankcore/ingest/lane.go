@@ -1,0 +1,171 @@
+package ingest
+
+import (
+	"context"
+	"time"
+
+	"rankgate/rankcore"
+)
+
+// maxStepOps is about how many operations one step carries. A message is never split, so a step may have more.
+const maxStepOps = 500
+
+// lane feeds some of a board's shards along one session: the applier's main one, or a catch-up's. Two lanes
+// of a board never hold the same shard, and if they did, the shard's compare-and-set would keep it right.
+type lane struct {
+	a       *Applier
+	shards  []shard // of the whole board, by number
+	members []int   // those this lane feeds
+	cursor  rankcore.Position
+}
+
+// task is what a shard still has to get of a run.
+type task struct {
+	shard   int
+	ops     []rankcore.PlacedOp
+	message []int32
+	next    int // ops of this that the step out now carries
+	to      rankcore.Position
+	lost    bool
+}
+
+// take applies a run to the lane's shards and moves the cursor to its end. It returns what changed.
+func (l *lane) take(ctx context.Context, r *run) rankcore.Change {
+	change := rankcore.Change{Board: l.a.board.ID, To: r.to}
+	var tasks []*task
+	for _, s := range l.members {
+		after, ok := l.meets(&l.shards[s], r)
+		if !ok {
+			continue
+		}
+		sh := &l.shards[s]
+		sh.lost = sh.lost || r.lostAfter(after)
+		if ops, message := r.of(s, after); len(ops) > 0 {
+			tasks = append(tasks, &task{shard: s, ops: ops, message: message})
+		}
+	}
+	for len(tasks) > 0 {
+		tasks = l.step(ctx, r, tasks, &change)
+	}
+	l.cursor = r.to
+	return change
+}
+
+// meets says behind which message of the run the shard needs what follows: -1 is all of it, not ok nothing.
+// A shard that is ahead joins only where the run shows its very position.
+func (l *lane) meets(sh *shard, r *run) (after int, ok bool) {
+	switch sh.state {
+	case following:
+		return -1, true
+	case ahead:
+		i := r.reach(sh.pos.Seq)
+		if i == len(r.names) {
+			return 0, false
+		}
+		if r.names[i] != sh.pos {
+			sh.astray()
+			return 0, false
+		}
+		sh.state = following
+		return i, true
+	}
+	return 0, false
+}
+
+// step sends one step to each shard that has a task, in one call, and returns the tasks that remain.
+func (l *lane) step(ctx context.Context, r *run, tasks []*task, change *rankcore.Change) []*task {
+	steps := make([]rankcore.Step, len(tasks))
+	for i, t := range tasks {
+		steps[i] = l.cut(r, t)
+	}
+	results := l.a.apply(ctx, steps)
+	rest := tasks[:0]
+	for i, t := range tasks {
+		if !l.settle(r, t, &steps[i], &results[i], change) {
+			rest = append(rest, t)
+		}
+	}
+	return rest
+}
+
+// cut makes the shard's next step: at most about maxStepOps operations, whole messages only.
+func (l *lane) cut(r *run, t *task) rankcore.Step {
+	sh := &l.shards[t.shard]
+	t.next, t.to = len(t.ops), r.to
+	if len(t.ops) > maxStepOps {
+		n := maxStepOps
+		for n < len(t.ops) && t.message[n] == t.message[n-1] {
+			n++
+		}
+		if n < len(t.ops) {
+			t.next, t.to = n, r.names[t.message[n-1]]
+		}
+	}
+	return rankcore.Step{Shard: t.shard, From: sh.pos, To: t.to, Ops: t.ops[:t.next], Lost: sh.lost}
+}
+
+// settle takes a step's answer in and reports whether the shard's task is over.
+func (l *lane) settle(r *run, t *task, step *rankcore.Step, res *rankcore.StepResult, change *rankcore.Change) (over bool) {
+	sh := &l.shards[t.shard]
+	switch res.State {
+	case rankcore.StepApplied:
+		l.a.count(res.Outcomes)
+		note(change, step.Ops, res.Outcomes)
+	case rankcore.StepAt:
+		if res.At != step.To {
+			return l.elsewhere(r, t, res)
+		}
+		note(change, step.Ops, nil) // somebody else, or an earlier try of this call, did it
+	case rankcore.StepDamaged:
+		sh.astray()
+		return true
+	default:
+		l.a.log.Debug("step failed", "shard", t.shard, "err", res.Err)
+		sh.failed(time.Now())
+		return true
+	}
+	sh.answered(*res)
+	sh.lost, sh.delay = false, 0
+	t.ops, t.message = t.ops[t.next:], t.message[t.next:]
+	return len(t.ops) == 0
+}
+
+// elsewhere is for a shard that is neither where the step began nor where it ends.
+func (l *lane) elsewhere(r *run, t *task, res *rankcore.StepResult) (over bool) {
+	sh := &l.shards[t.shard]
+	sh.answered(*res)
+	if i := r.find(res.At); i >= 0 {
+		sh.lost = r.lostAfter(i)
+		t.ops, t.message = r.of(t.shard, i)
+		return len(t.ops) == 0
+	}
+	if res.At.Seq > r.to.Seq {
+		sh.state, sh.lost = ahead, false
+		return true
+	}
+	sh.astray()
+	return true
+}
+
+// worthNaming is how many users a change names before it says all.
+const worthNaming = 1000
+
+// note adds the users whose operations had an effect; without outcomes, all of them may have.
+func note(change *rankcore.Change, ops []rankcore.PlacedOp, outcomes []rankcore.Outcome) {
+	for i := range ops {
+		if change.All {
+			return
+		}
+		if outcomes != nil && outcomes[i] != rankcore.Applied {
+			continue
+		}
+		if n := len(change.Users); n > 0 && change.Users[n-1] == ops[i].User {
+			continue
+		}
+		if len(change.Users) == worthNaming {
+			change.All, change.Users = true, nil
+			return
+		}
+		change.Users = append(change.Users, ops[i].User)
+	}
+}

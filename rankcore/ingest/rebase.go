@@ -1,0 +1,172 @@
+package ingest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"rankgate/rankcore"
+)
+
+// errNotProven: a loss is suspected and not proven. It is tried again later.
+var errNotProven = errors.New("a position is missing, and the log could not prove that it is lost")
+
+// rebase is for shards whose position the log does not have: its tail was lost, or it was made anew. It proves
+// that, records it, and feeds each shard what was stored after its position, by time; what the shard has
+// taken in stays. One probe and one record serve all the shards.
+func (a *Applier) rebase(ctx context.Context, c *lane, gone []int) error {
+	probe, err := a.stream.mark(ctx, a.board, rankcore.Message{Mark: rankcore.MarkProbe, Nonce: rand.Text()})
+	if err != nil {
+		return err
+	}
+	m := &mending{a: a, rd: newReader(a.board), until: probe}
+	lowest := int64(0)
+	for _, s := range gone {
+		q := c.shards[s].pos
+		if probe.Time < q.Time-int64(rankcore.IDSlack) {
+			a.log.Error("log clock behind: it is more than the allowed minute behind what it gave before; nothing is mended",
+				"position", q.String(), "now", probe.String())
+			return errNotProven
+		}
+		if lowest == 0 || q.Time < lowest {
+			lowest = q.Time
+		}
+		m.wounds = append(m.wounds, &wound{shard: s, at: q})
+	}
+	ss, err := a.stream.open(ctx, subjectOf(a.board.ID), from{time: time.Unix(0, lowest).Add(-2 * rankcore.IDSlack)})
+	if err != nil {
+		return err
+	}
+	defer ss.close()
+	if err := m.read(ctx, ss); err != nil {
+		return err
+	}
+	v, err := ss.alive(ctx)
+	if err != nil {
+		return err
+	}
+	m.spare(c, func(w *wound) bool { return w.seen || v.first > w.at.Seq })
+	if len(m.wounds) == 0 {
+		return nil
+	}
+	if m.until, err = a.stream.mark(ctx, a.board, rankcore.Message{Mark: rankcore.MarkLost, Gone: m.wounds[0].at}); err != nil {
+		return err
+	}
+	if err := m.read(ctx, ss); err != nil {
+		return err
+	}
+	m.apply(ctx, c)
+	return nil
+}
+
+// mending is one rebase under way.
+type mending struct {
+	a      *Applier
+	rd     *reader
+	wounds []*wound
+	until  rankcore.Position // the mark of our own that is read through: a server with an old view does not have it
+}
+
+// wound is one shard whose position is missing, and what it is to get.
+type wound struct {
+	shard int
+	at    rankcore.Position
+	seen  bool // the position turned up: a false alarm
+	ops   []rankcore.PlacedOp
+	to    rankcore.Position // where its step ends; none: at the record
+}
+
+// read takes what the session has, through the mark.
+func (m *mending) read(ctx context.Context, ss *session) error {
+	for {
+		var entries []entry
+		reached := false
+		for size := 0; size < maxRunBytes && !reached; {
+			e, err := ss.one(ctx)
+			if err != nil {
+				return err
+			}
+			if e == nil || e.Seq > m.until.Seq {
+				return errNotProven
+			}
+			reached = e.Position == m.until
+			entries = append(entries, *e)
+			size += len(e.data)
+		}
+		r := m.rd.understand(rankcore.Position{}, entries)
+		if err := m.a.stream.bury(ctx, m.a.board.ID, r.dead); err != nil {
+			return err
+		}
+		for _, w := range m.wounds {
+			w.collect(r)
+		}
+		if reached {
+			return nil
+		}
+	}
+}
+
+// collect adds what the shard is to get of a run: of messages stored after its position everything, and of
+// those up to a slack before it, where the log's clock may have stepped back, the operations with an id,
+// which the shard's memory tells from those it has. It ends at a message that is later than any of that.
+func (w *wound) collect(r *run) {
+	w.seen = w.seen || r.find(w.at) >= 0
+	ops, message := r.of(w.shard, -1)
+	for i, name := range r.names {
+		if !w.to.IsNone() {
+			return
+		}
+		for len(message) > 0 && int(message[0]) == i {
+			if name.Time > w.at.Time || name.Time >= w.at.Time-int64(rankcore.IDSlack) && ops[0].ID != "" {
+				w.ops = append(w.ops, ops[0])
+			}
+			ops, message = ops[1:], message[1:]
+		}
+		if name.Time > w.at.Time+int64(rankcore.IDSlack) {
+			w.to = name
+		}
+	}
+}
+
+// spare drops the shards that turn out not to have lost their position; they are looked at again.
+func (m *mending) spare(c *lane, sound func(*wound) bool) {
+	hurt := m.wounds[:0]
+	for _, w := range m.wounds {
+		if sound(w) {
+			c.shards[w.shard].astray()
+		} else {
+			hurt = append(hurt, w)
+		}
+	}
+	m.wounds = hurt
+}
+
+// apply takes each shard from its missing position into the log that is. It is then caught up as usual.
+func (m *mending) apply(ctx context.Context, c *lane) {
+	m.a.log.Error("the log lost messages that shards had taken in: acknowledged operations may be gone",
+		"shards", len(m.wounds), "position", m.wounds[0].at.String())
+	steps := make([]rankcore.Step, len(m.wounds))
+	change := rankcore.Change{Board: m.a.board.ID, To: m.until, All: true}
+	for i, w := range m.wounds {
+		if w.to.IsNone() {
+			w.to = m.until
+		}
+		steps[i] = rankcore.Step{Shard: w.shard, From: w.at, To: w.to, Ops: w.ops, Lost: true}
+	}
+	for i, res := range m.a.apply(ctx, steps) {
+		sh := &c.shards[steps[i].Shard]
+		switch res.State {
+		case rankcore.StepApplied, rankcore.StepAt:
+			m.a.count(res.Outcomes)
+			m.a.metrics.lost.Inc()
+			sh.answered(res)
+			sh.astray()
+		case rankcore.StepDamaged:
+			sh.astray()
+		default:
+			sh.failed(time.Now())
+		}
+	}
+	m.a.announce.Announce(change)
+}

@@ -1,0 +1,235 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"rankgate/rankcore"
+)
+
+const (
+	// pullMessages and pullBytes bound what one request to the server brings.
+	pullMessages = 1024
+	pullBytes    = 8 << 20
+	// pullWait is how long the server holds a request when there is nothing: so often an idle session
+	// learns that it has everything.
+	pullWait = 100 * time.Millisecond
+	// pullPatience is how long after that a silent server ends the session.
+	pullPatience = 2 * time.Second
+	// forgotten is how long the server keeps a consumer that nobody asks.
+	forgotten = 30 * time.Second
+	// maxRunBytes is where a run of messages ends although more are there: some 30,000 operations.
+	maxRunBytes = 2 << 20
+)
+
+// session is one consumer instance on a subject of the log, read in order. Anything that could make it
+// another instance, or another log behind the same name, ends it: a lost connection, a gap in the consumer's
+// own count, a leader change, a silent server. nats.go's ordered consumer would go on by itself at the last
+// sequence + 1 and never tell, so it is not used. Not safe for concurrent use.
+type session struct {
+	stream  stream
+	sub     *nats.Subscription
+	pull    string // subject that asks for more
+	reply   string
+	opened  view
+	links   uint64 // reconnects when it was opened
+	serial  uint64 // the consumer's own count of the last message
+	pending *entry // read already by open and not yet given
+
+	left  int // messages that may still come for the last request; 0: none is out
+	asked time.Time
+}
+
+// entry is one message of the log as a session gives it.
+type entry struct {
+	rankcore.Position
+	id      string // Nats-Msg-Id, if it has one
+	data    []byte
+	pending uint64 // messages behind it when it was sent
+}
+
+// from says where a session begins.
+type from struct {
+	seq  uint64
+	time time.Time // when set, instead of seq
+}
+
+// open starts a session. The caller closes it.
+func (s stream) open(ctx context.Context, subject string, at from) (*session, error) {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	ss := &session{stream: s, links: s.reconnects()}
+	var err error
+	if ss.opened, err = s.look(ctx); err != nil {
+		return nil, err
+	}
+	cfg := jetstream.ConsumerConfig{
+		FilterSubject:     subject,
+		AckPolicy:         jetstream.AckNonePolicy,
+		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq:       max(at.seq, 1),
+		MemoryStorage:     true, // it must not outlive the server's process
+		InactiveThreshold: forgotten,
+	}
+	if !at.time.IsZero() {
+		cfg.DeliverPolicy, cfg.OptStartSeq, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, 0, &at.time
+	}
+	consumer, err := s.js.CreateConsumer(ctx, StreamName, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("open a session on the log: %w", err)
+	}
+	ss.pull = "$JS.API.CONSUMER.MSG.NEXT." + StreamName + "." + consumer.CachedInfo().Name
+	ss.reply = nats.NewInbox()
+	if ss.sub, err = s.conn.SubscribeSync(ss.reply); err != nil {
+		return nil, fmt.Errorf("open a session on the log: %w", err)
+	}
+	if err := ss.sub.SetPendingLimits(-1, -1); err != nil { // a request bounds what comes
+		return nil, errors.Join(err, ss.sub.Unsubscribe())
+	}
+	return ss, nil
+}
+
+// close ends the subscription; the server forgets the consumer by itself, and at once when it can be told.
+func (ss *session) close() {
+	if ss == nil {
+		return
+	}
+	_ = ss.sub.Unsubscribe() // fails only when the connection is closed, and then it is gone already
+	name := ss.pull[len("$JS.API.CONSUMER.MSG.NEXT."+StreamName+"."):]
+	_ = ss.stream.conn.Publish("$JS.API.CONSUMER.DELETE."+StreamName+"."+name, nil)
+}
+
+// one returns the next message, or nil when the log has no more.
+func (ss *session) one(ctx context.Context) (*entry, error) {
+	if ss.pending == nil {
+		if err := ss.fill(ctx); err != nil {
+			return nil, err
+		}
+	}
+	e := ss.pending
+	ss.pending = nil
+	return e, nil
+}
+
+// fill waits until a message is pending, or until the server says that there is none.
+func (ss *session) fill(ctx context.Context) error {
+	for ss.pending == nil {
+		if ss.left == 0 {
+			if err := ss.request(); err != nil {
+				return err
+			}
+		}
+		wait, cancel := context.WithTimeout(ctx, pullWait+pullPatience)
+		msg, err := ss.sub.NextMsgWithContext(wait)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("%w: %w", errSession, err)
+		}
+		ended, err := ss.take(msg)
+		if err != nil || ended {
+			return err
+		}
+	}
+	return nil
+}
+
+// ready reports whether a message has arrived that can be read without waiting.
+func (ss *session) ready() bool {
+	if ss.pending != nil {
+		return true
+	}
+	n, _, err := ss.sub.Pending()
+	return err == nil && n > 0
+}
+
+func (ss *session) request() error {
+	body := fmt.Appendf(nil, `{"batch":%d,"max_bytes":%d,"expires":%d}`, pullMessages, pullBytes, pullWait.Nanoseconds())
+	ss.asked = time.Now()
+	if err := ss.stream.conn.PublishRequest(ss.pull, ss.reply, body); err != nil {
+		return fmt.Errorf("%w: %w", errSession, err)
+	}
+	ss.left = pullMessages
+	return nil
+}
+
+// take makes msg the pending message, or reports that the request has ended without one.
+func (ss *session) take(msg *nats.Msg) (ended bool, err error) {
+	if status := msg.Header.Get("Status"); status != "" && len(msg.Data) == 0 {
+		what := msg.Header.Get("Description")
+		switch {
+		case status == "100":
+			return false, nil
+		case status == "404", status == "408":
+			ss.left = 0
+			return true, nil
+		case status == "409" && (what == "Message Size Exceeds MaxBytes" || what == "Batch Completed"):
+			ss.left = 0
+			return false, nil // there is more
+		}
+		return false, fmt.Errorf("%w: %s %s", errSession, status, what)
+	}
+	meta, err := msg.Metadata()
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", errSession, err)
+	}
+	if meta.Sequence.Consumer != ss.serial+1 {
+		return false, fmt.Errorf("%w: message %d of the consumer after %d", errSession, meta.Sequence.Consumer, ss.serial)
+	}
+	ss.serial++
+	ss.left--
+	ss.pending = &entry{
+		Position: rankcore.Position{Seq: meta.Sequence.Stream, Time: meta.Timestamp.UnixNano()},
+		id:       msg.Header.Get(nats.MsgIdHdr), data: msg.Data, pending: meta.NumPending,
+	}
+	return false, nil
+}
+
+// same asks whether what was read since prev can be used: the session is still the one that was opened, and
+// nothing behind prev can have been dropped unread. It must be called after the read. start is the sequence
+// a shard without a position begins at.
+func (ss *session) same(ctx context.Context, prev rankcore.Position, start uint64, read []entry) error {
+	if ss.stream.reconnects() != ss.links {
+		return fmt.Errorf("%w: reconnected", errSession)
+	}
+	if ss.opened.replicas <= 1 && len(read) > 0 && !prev.IsNone() && read[len(read)-1].Seq-prev.Seq == uint64(len(read)) {
+		return nil // one server, and not a sequence is missing
+	}
+	v, err := ss.alive(ctx)
+	if err == nil && (prev.IsNone() && v.first > start || !prev.IsNone() && v.first > prev.Seq) {
+		return errTrimmed
+	}
+	return err
+}
+
+// alive returns the log's state, if the session is still the one that was opened.
+func (ss *session) alive(ctx context.Context) (view, error) {
+	v, err := ss.stream.look(ctx)
+	switch {
+	case err != nil:
+		return v, fmt.Errorf("%w: %w", errSession, err)
+	case v.leader != ss.opened.leader || !v.leads.Equal(ss.opened.leads):
+		return v, fmt.Errorf("%w: the log has another leader", errSession)
+	case ss.stream.reconnects() != ss.links:
+		return v, fmt.Errorf("%w: reconnected", errSession)
+	}
+	return v, nil
+}
+
+// firstSince is the sequence of the first message stored at or after t, or the next one when there is none.
+func (s stream) firstSince(ctx context.Context, t time.Time) (uint64, error) {
+	ss, err := s.open(ctx, opsSubjects+">", from{time: t})
+	if err != nil {
+		return 0, err
+	}
+	defer ss.close()
+	e, err := ss.one(ctx)
+	if err != nil || e == nil {
+		return ss.opened.last + 1, err
+	}
+	return e.Seq, nil
+}
