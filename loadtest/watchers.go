@@ -124,6 +124,6 @@ func (w *Watchers) note(wrong string, err error) {
 	}
 	w.answers++
 	if wrong != "" && len(w.violations) < mostViolations {
-		w.violations = append(w.violations, wrong)
+		w.violations = append(w.violations, time.Now().Format("15:04:05.000 ")+wrong) // to be found in logs
 	}
 }

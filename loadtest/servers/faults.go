@@ -37,10 +37,11 @@ func (p *Process) Stop() {
 func (p *Process) Restart() {
 	p.host.Helper()
 	p.Relaunch()
-	p.mustBeReady()
+	p.AwaitReady()
 }
 
-// Relaunch is Restart without the wait, for a member of a cluster that is not ready without the others.
+// Relaunch is Restart without the wait, for a member of a cluster that is not ready without the others;
+// AwaitReady waits.
 func (p *Process) Relaunch() {
 	p.host.Helper()
 	if p.Running() {

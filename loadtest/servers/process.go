@@ -43,7 +43,7 @@ func Start(host Host, spec Command) *Process {
 	host.Helper()
 	p := newProcess(host, spec)
 	p.launch()
-	p.mustBeReady()
+	p.AwaitReady()
 	return p
 }
 
@@ -116,7 +116,8 @@ func (p *Process) ready() error {
 	}
 }
 
-func (p *Process) mustBeReady() {
+// AwaitReady returns when the server can be used.
+func (p *Process) AwaitReady() {
 	p.host.Helper()
 	if err := p.ready(); err != nil {
 		p.host.Fatalf("%v", err)
