@@ -35,7 +35,7 @@ func send(c *fiber.Ctx, e *encoder, m *rankcore.Meta, b *rankcore.Board, scope s
 	h := &c.Response().Header
 	h.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
 	if m.Status != rankcore.Fresh && strictly(c) {
-		return notFresh.because("The answer would be " + string(m.Status) + ", because of " + string(m.Reason) + ".")
+		return refuseStale(m.Status, m.Reason)
 	}
 	c.Context().SetContentType(fiber.MIMEApplicationJSON)
 	c.Context().SetBody(e.buf)
@@ -84,6 +84,11 @@ func matches(ifNoneMatch, tag string) bool {
 		}
 	}
 	return false
+}
+
+// refuseStale is what a caller gets instead who wants a fresh answer or none.
+func refuseStale(s rankcore.Status, why rankcore.Reason) error {
+	return notFresh.because("The answer would be " + string(s) + ", because of " + string(why) + ".")
 }
 
 // strictly reports whether the caller would rather have an error than an answer that is not fresh (RFC 7240).

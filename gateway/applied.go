@@ -116,7 +116,7 @@ func (g *Gateway) look(ctx context.Context, b *rankcore.Board, ops []rankcore.Op
 	defer cancel()
 	outcomes, err := g.cfg.Outcomes.Outcomes(ctx, b, ops)
 	if err != nil {
-		g.log.Warn("outcomes could not be read", "board", b.ID, "cause", err)
+		g.log.Debug("outcomes could not be read", "board", b.ID, "cause", err)
 	}
 	return outcomes, err
 }

@@ -64,7 +64,7 @@ func (g *Gateway) describeBoard(c *fiber.Ctx) error {
 	}
 	c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
 	if answer.Status != rankcore.Fresh && strictly(c) {
-		return notFresh.because("The answer would be " + string(answer.Status) + ", because of " + string(answer.Reason) + ".")
+		return refuseStale(answer.Status, answer.Reason)
 	}
 	return c.JSON(answer)
 }
@@ -93,6 +93,11 @@ func (g *Gateway) listBoards(c *fiber.Ctx) error {
 		wait.Go(func() { *answer = g.boardAnswer(b, season.ID, now) })
 	}
 	wait.Wait()
+	for _, a := range answers[:n] {
+		if a.Status != rankcore.Fresh && strictly(c) {
+			return refuseStale(a.Status, a.Reason)
+		}
+	}
 	c.Set(fiber.HeaderCacheControl, "no-cache")
 	c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
 	return c.JSON(struct {

@@ -33,6 +33,12 @@ func (l *listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
+func (l *listener) forget(c *conn) {
+	l.mu.Lock()
+	delete(l.open, c)
+	l.mu.Unlock()
+}
+
 // closeAll closes what is still open.
 func (l *listener) closeAll() {
 	l.mu.Lock()
@@ -70,9 +76,7 @@ func lingerOn(c net.Conn) {
 // Close ends the connection; a lingering one says that nothing more is coming, and reads a little of what
 // the peer still sends.
 func (c *conn) Close() error {
-	c.from.mu.Lock()
-	delete(c.from.open, c)
-	c.from.mu.Unlock()
+	defer c.from.forget(c)
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.linger.Load() {
 		if half.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(lingerFor)) == nil {
 			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // ends at the peer's close, the deadline or the bound

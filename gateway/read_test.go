@@ -160,6 +160,7 @@ func TestReadsNeverFail(t *testing.T) {
 			e.get(path, "Prefer", "respond-async, handling=strict").problem(notFresh)
 		}
 		e.get("/v1/boards").want(200)
+		e.get("/v1/boards", "Prefer", "handling=strict").problem(notFresh)
 	}
 }
 

@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -44,9 +46,12 @@ func (g *Gateway) routed(name string, h fiber.Handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		start := time.Now()
 		if err := g.recovered(c, h); err != nil {
-			if status := writeProblem(c.Context(), err); status >= fiber.StatusInternalServerError {
-				g.log.Warn("a request failed", "route", name, "status", status, "cause", err)
+			level := slog.LevelDebug // also for 503: an outage would fill the log, and the layer behind tells it once
+			status := writeProblem(c.Context(), err)
+			if status == fiber.StatusInternalServerError {
+				level = slog.LevelError
 			}
+			g.log.Log(context.Background(), level, "a request was refused", "route", name, "status", status, "cause", err)
 		}
 		route.took(c.Response().StatusCode(), time.Since(start))
 		return nil

@@ -174,6 +174,27 @@ func TestTooLarge(t *testing.T) {
 	})
 }
 
+// A caller that sends its header byte by byte, for ever, is cut off.
+func TestSlowHeader(t *testing.T) {
+	e := newEdge(t, nil)
+	e.App().Server().ReadTimeout = 300 * time.Millisecond
+	c := dial(t, e.serve())
+	c.send("GET /v1/boards HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+	stop := make(chan struct{})
+	go func() {
+		for drip := time.Tick(10 * time.Millisecond); ; {
+			select {
+			case <-drip:
+				_, _ = io.WriteString(c, "x")
+			case <-stop:
+				return
+			}
+		}
+	}()
+	defer close(stop)
+	c.reply().problem(tooSlow)
+}
+
 // Fiber's strings are views into a buffer that the next request on the connection reuses: an id that is kept
 // uncopied becomes another one.
 func TestEveryAnswerIsForItsUser(t *testing.T) {

@@ -3,6 +3,7 @@ import { language, remember, words } from './words.js';
 
 const pollEvery = 1000; // milliseconds
 const giveUpAfter = 5000;
+const boardsFor = 60_000; // boards and the ends of seasons are asked for again after this
 const rowsWanted = 50;
 
 const el = (id) => document.getElementById(id);
@@ -10,6 +11,7 @@ const still = matchMedia('(prefers-reduced-motion: reduce)');
 
 let say = words(language());
 let boards = [];
+let loaded = 0; // when, by this machine's clock
 let top = null; // the last answer for the top rows
 let mine = null; // {user, answer, problem} of the player looked up
 let clock = 0; // how far this machine's clock is ahead of the server's, in milliseconds
@@ -42,7 +44,7 @@ const board = () => boards.find((b) => b.board === chosen.board);
 
 async function poll() {
   try {
-    if (!boards.length) await loadBoards();
+    if (Date.now() - loaded > boardsFor) await loadBoards();
     const asked = { ...chosen };
     const [rows, rank] = await Promise.all([
       ask(`${boardPath()}/top?limit=${Math.min(rowsWanted, board().head)}&${seasonQuery()}`),
@@ -69,17 +71,24 @@ function keepTop(answer) {
 
 async function loadBoards() {
   boards = (await ask('/v1/boards')).body.boards;
+  loaded = Date.now();
   if (!board()) chosen.board = boards[0].board;
-  el('board').replaceChildren(...boards.map((b) => new Option(b.board, b.board)));
-  el('board').value = chosen.board;
+  offer(el('board'), boards.map((b) => [b.board, b.board]), chosen.board);
   showSeasons();
+}
+
+// offer fills a select, and leaves it alone when it is as it should be: it may be open.
+function offer(select, options, value) {
+  const key = JSON.stringify(options);
+  if (select.dataset.offer !== key) select.replaceChildren(...options.map(([v, text]) => new Option(text, v)));
+  select.dataset.offer = key;
+  select.value = value;
 }
 
 function showSeasons() {
   const kinds = board().seasons.map((s) => s.kind);
   if (!kinds.includes(chosen.season)) chosen.season = kinds.includes('all') ? 'all' : kinds[0];
-  el('season').replaceChildren(...kinds.map((k) => new Option(say.seasons[k], k)));
-  el('season').value = chosen.season;
+  offer(el('season'), kinds.map((k) => [k, say.seasons[k]]), chosen.season);
   el('season').disabled = kinds.length < 2;
 }
 
@@ -208,7 +217,7 @@ function standing() {
   if (status === 404) return [['quiet', say.notRanked(user)]];
   if (status !== 200) return [['quiet', say.badUser]];
   if (answer.rank === null) return [['quiet', say.updating]];
-  const percent = new Intl.NumberFormat(say.locale, { style: 'percent', maximumFractionDigits: 2 }).format(answer.percentile / 100);
+  const percent = new Intl.NumberFormat(say.locale, { style: 'percent', maximumFractionDigits: 2, roundingMode: 'floor' }).format(answer.percentile / 100);
   return [
     ['big', `#${count(answer.rank)}`],
     ['quiet', say.rankOf(count(answer.total))],
