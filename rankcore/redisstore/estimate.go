@@ -23,6 +23,9 @@ func newAggregate(o rankcore.Order, season rankcore.SeasonID, asOf time.Time, li
 	counts := map[int64]int64{}
 	for _, r := range list {
 		a.changed = append(a.changed, r.changed)
+		if len(r.rest) != 1 {
+			return nil, errShape(r.rest)
+		}
 		flat, _ := r.rest[0].([]any)
 		for i := 0; i+1 < len(flat); i += 2 {
 			g, err1 := keyOf(flat[i])
@@ -147,8 +150,7 @@ func (s *Store) segmentsOf(ctx context.Context, b *rankcore.Board, season rankco
 func (s *Store) loadSegments(ctx context.Context, b *rankcore.Board, season rankcore.SeasonID, asOf time.Time) (*aggregate, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.stepTimeout)
 	defer cancel()
-	shards := allShards(b)
-	list, err := s.readings(ctx, replies(run(ctx, s.steps, segmentsScript, readCalls(b, season, shards, nil))), b, shards)
+	list, err := ask(ctx, s.steps, question{script: segmentsScript, board: b, season: season, segments: true}, allShards(b))
 	if err != nil {
 		return nil, err
 	}

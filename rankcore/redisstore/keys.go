@@ -25,13 +25,3 @@ func shardKeys(b *rankcore.Board, shard int) []string {
 	p := prefix(b, shard)
 	return []string{p + "meta", p + "index"}
 }
-
-// readKeys are what scripts that read one season of a shard are given.
-func readKeys(b *rankcore.Board, shard int, season rankcore.SeasonID) []string {
-	p := prefix(b, shard)
-	return []string{p + "meta", mainKey(p, season), p + string(season) + ":segment"}
-}
-
-func mainKey(prefix string, season rankcore.SeasonID) string {
-	return prefix + string(season) + ":main"
-}

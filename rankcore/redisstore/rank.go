@@ -43,12 +43,12 @@ type ownReading struct {
 
 func (s *Store) own(ctx context.Context, q rankcore.RankQuery) (ownReading, error) {
 	shard := []int{q.Board.Shard(q.User)}
-	list, err := s.read(ctx, ownScript, q.Board, q.Season, shard, func(int) string { return string(q.User) })
+	list, err := s.read(ctx, question{script: ownScript, board: q.Board, season: q.Season, extra: []any{string(q.User)}}, shard)
 	if err != nil {
 		return ownReading{}, err
 	}
 	r := list[0]
-	if len(r.rest) == 1 {
+	if len(r.rest) == 0 {
 		return ownReading{}, rankcore.ErrNotRanked
 	}
 	if len(r.rest) != 4 || text(r.rest[2]) != string(q.User) {
@@ -71,7 +71,7 @@ func (s *Store) exact(ctx context.Context, q rankcore.RankQuery, begun time.Time
 		}
 	}
 	key := strconv.FormatInt(q.Board.Order.Key(own.score), 10)
-	list, err := s.read(ctx, countScript, q.Board, q.Season, others, func(int) string { return key })
+	list, err := s.read(ctx, question{script: countScript, board: q.Board, season: q.Season, extra: []any{key, "(" + key}}, others)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,8 @@ func isReply(err error) bool {
 }
 
 // unavailable turns what went wrong with a question into the one error readers know, or into the caller's own
-// end. A poisoned key is the shard's fault, silence is slowness, and everything else means that the core is down.
+// end. A shard that is not ready or has a poisoned key is being
+// mended, silence is slowness, and everything else means that the core is down.
 func unavailable(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return context.Canceled
@@ -68,7 +69,7 @@ func unavailable(ctx context.Context, err error) error {
 	var timeout net.Error
 	reason := rankcore.CoreDown
 	switch {
-	case redis.HasErrorPrefix(err, "WRONGTYPE"):
+	case errors.As(err, new(notReady)), redis.HasErrorPrefix(err, "WRONGTYPE"):
 		reason = rankcore.ShardRebuilding
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
 		errors.Is(err, redis.ErrPoolTimeout), errors.As(err, &timeout) && timeout.Timeout():

@@ -22,10 +22,11 @@ var (
 	resetScript    = loadScript("#!lua\n", "shard.lua", "reset.lua")
 	auditScript    = loadScript(readOnly, "shard.lua", "audit.lua")
 	outcomesScript = loadScript(readOnly, "shard.lua", "outcomes.lua")
-	topScript      = loadScript(readOnly, "reading.lua", "top.lua")
-	countScript    = loadScript(readOnly, "reading.lua", "count.lua")
-	ownScript      = loadScript(readOnly, "reading.lua", "own.lua")
-	segmentsScript = loadScript(readOnly, "reading.lua", "segments.lua")
+	topScript      = loadScript(readOnly, "top.lua")
+	membersScript  = loadScript(readOnly, "members.lua")
+	countScript    = loadScript(readOnly, "count.lua")
+	ownScript      = loadScript(readOnly, "own.lua")
+	segmentsScript = loadScript(readOnly, "segments.lua")
 )
 
 const readOnly = "#!lua flags=no-writes\n"

@@ -25,7 +25,7 @@ func (s *Store) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, e
 	tops := topRows{order: q.Board.Order, n: n, readings: make([]reading, q.Board.Shards), rows: make([][]rankcore.Entry, q.Board.Shards)}
 	ask, k := allShards(q.Board), min(shareOf(n, q.Board.Shards), n)
 	for len(ask) > 0 {
-		readings, err := s.read(ctx, topScript, q.Board, q.Season, ask, func(int) string { return strconv.Itoa(k) })
+		readings, err := s.read(ctx, topQuestion(q, k), ask)
 		if err != nil {
 			return nil, err
 		}
@@ -44,10 +44,19 @@ func (s *Store) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, e
 	return page, nil
 }
 
-// shareOf is how many rows to ask each shard for: its even share of n, and what chance may add to it.
+// topQuestion asks for the first k rows of a shard.
+func topQuestion(q rankcore.TopQuery, k int) question {
+	if k == 0 {
+		return question{script: membersScript, board: q.Board, season: q.Season}
+	}
+	return question{script: topScript, board: q.Board, season: q.Season, extra: []any{strconv.Itoa(k - 1)}}
+}
+
+// shareOf is how many rows to ask each shard for: its even share of n and four standard deviations more, so
+// that about one question in a hundred needs a second round.
 func shareOf(n, shards int) int {
 	share := float64(n) / float64(shards)
-	return int(math.Ceil(share)+3*math.Ceil(math.Sqrt(share))) + 4
+	return int(math.Ceil(share + 4*math.Sqrt(share) + 2))
 }
 
 // topRows are the first rows of each shard, as far as they were asked for.
@@ -60,7 +69,10 @@ type topRows struct {
 }
 
 func (t *topRows) take(shard int, r reading) error {
-	flat, _ := r.rest[0].([]any)
+	var flat []any
+	if len(r.rest) > 0 {
+		flat, _ = r.rest[0].([]any)
+	}
 	rows := make([]rankcore.Entry, len(flat)/2)
 	for i := range rows {
 		key, err := keyOf(flat[2*i+1])

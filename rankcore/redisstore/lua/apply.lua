@@ -14,6 +14,10 @@ local MAX = 9007199254740991 -- 2^53-1
 local CHUNK = 1000 -- values given to one command; Lua's stack takes some thousands
 local ADD, SET, BEST, REMOVE, HIDE, SHOW = 0, 1, 2, 3, 4, 5
 local APPLIED, UNCHANGED, OUT_OF_RANGE, DUPLICATE, CONFLICT = 1, 2, 3, 4, 5
+local CODE = { '\1', '\2', '\3', '\4', '\5' } -- an outcome's byte
+
+local ARGV = ARGV -- the loops below run for every operation, and a local is found faster than a global
+local unpack_struct, sub, tonumber, frexp, floor, abs = struct.unpack, string.sub, tonumber, math.frexp, math.floor, math.abs
 
 local from, to, layout = ARGV[1], ARGV[2], ARGV[3]
 local to_ms, forget_ms, width, dedupe = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
@@ -57,7 +61,7 @@ local sets = {}
 for i = 1, tonumber(ARGV[cursor]) do
   local packed, set = ARGV[cursor + i], {}
   for j = 1, #packed, 2 do
-    set[#set + 1] = given[struct.unpack('>H', packed, j)]
+    set[#set + 1] = given[unpack_struct('>H', packed, j)]
   end
   sets[i] = set
 end
@@ -70,7 +74,7 @@ local users, seen, ids = {}, {}, {}
 for i = 1, ops do
   local at = first_op + 3 * i - 3
   local user, id = ARGV[at], ARGV[at + 1]
-  local kind, set, key, ms = struct.unpack('>BHdI6', ARGV[at + 2])
+  local kind, set, key, ms = unpack_struct('>BHdI6', ARGV[at + 2])
   local in_seasons = kind <= BEST and (sets[set] or {}) or seasons
   kinds[i], reach[i], keys[i], times[i] = kind, in_seasons, key, ms
   if not seen[user] then
@@ -82,8 +86,9 @@ for i = 1, ops do
   end
   for j = 1, #in_seasons do
     local season = in_seasons[j]
-    if season.before[user] == nil then
-      season.before[user] = false
+    local before = season.before
+    if before[user] == nil then
+      before[user] = false
       season.users[#season.users + 1] = user
     end
   end
@@ -115,7 +120,7 @@ for _, season in ipairs(seasons) do
   local before = season.before
   local function take(user, key)
     if before[user] ~= nil then
-      before[user] = assert(tonumber(key), 'a score is not a number')
+      before[user] = tonumber(key)
     end
   end
   if season.members > 0 then
@@ -149,16 +154,21 @@ local function score_of(season, user)
 end
 
 local function put(season, user, key)
-  if season.now[user] == nil then
+  local now = season.now
+  if now[user] == nil then
     season.touched[#season.touched + 1] = user
   end
-  season.now[user] = key
+  now[user] = key
 end
 
 local worked_out = {}
 local function score(user, kind, in_seasons, key)
+  local outcome = UNCHANGED
   for j = 1, #in_seasons do
-    local old, new = score_of(in_seasons[j], user), key
+    local old, new = in_seasons[j].now[user], key
+    if old == nil then
+      old = in_seasons[j].before[user]
+    end
     if kind == ADD then
       new = (old or 0) + key
     elseif kind == BEST and old and old <= key then
@@ -167,13 +177,14 @@ local function score(user, kind, in_seasons, key)
     if new > MAX or new < -MAX then
       return OUT_OF_RANGE
     end
+    if new ~= old then
+      outcome = APPLIED
+    end
     worked_out[j] = new
   end
-  local outcome = UNCHANGED
-  for j = 1, #in_seasons do
-    if worked_out[j] ~= score_of(in_seasons[j], user) then
+  if outcome == APPLIED then
+    for j = 1, #in_seasons do
       put(in_seasons[j], user, worked_out[j])
-      outcome = APPLIED
     end
   end
   return outcome
@@ -208,8 +219,8 @@ for i = 1, ops do
   local user, id, kind = ARGV[at], ARGV[at + 1], kinds[i]
   local record = id ~= '' and memory[id]
   local outcome
-  if record and math.abs(struct.unpack('>I6', record) - times[i]) <= dedupe then
-    outcome = string.sub(record, 7, 10) == string.sub(ARGV[at + 2], 18, 21) and DUPLICATE or CONFLICT
+  if record and abs(unpack_struct('>I6', record) - times[i]) <= dedupe then
+    outcome = sub(record, 7, 10) == sub(ARGV[at + 2], 18, 21) and DUPLICATE or CONFLICT
   else
     if kind <= BEST then
       outcome = score(user, kind, reach[i], keys[i])
@@ -220,61 +231,65 @@ for i = 1, ops do
     end
     if id ~= '' then
       if not renewed[id] then
-        renewed[id] = true
         remembered[#remembered + 1] = id
       end
-      memory[id] = string.sub(ARGV[at + 2], 12, 21) .. string.char(outcome)
+      renewed[id] = times[i]
+      memory[id] = sub(ARGV[at + 2], 12, 21) .. CODE[outcome]
     end
   end
-  outcomes[i] = string.char(outcome)
+  outcomes[i] = CODE[outcome]
 end
 
 -- What that means for each season's keys.
 local function segment(key)
   local s = sign * key
-  local v, number = math.abs(s), nil
-  if v < 64 then
-    number = v
-  else
-    local m, e = math.frexp(v)
-    number = (e - 7) * 64 + math.floor(m * 128)
+  local v = abs(s)
+  if v >= 64 then
+    local m, e = frexp(v)
+    v = (e - 7) * 64 + floor(m * 128)
   end
-  return s < 0 and -number or number
+  return s < 0 and -v or v
 end
 
 local function difference(season)
   local add, rem, aside_set, aside_del, delta = {}, {}, {}, {}, {}
+  local before, now, members, n = season.before, season.now, season.members, 0
   for _, user in ipairs(season.touched) do
-    local old, new = season.before[user], season.now[user]
-    local main_old, main_new = not was_hidden[user] and old, not is_hidden[user] and new
-    if main_old ~= main_new then
-      if main_old then
-        local g = segment(main_old)
+    local old, new, old_aside, new_aside = before[user], now[user], false, false
+    if was_hidden[user] then
+      old, old_aside = false, old
+    end
+    if is_hidden[user] then
+      new, new_aside = false, new
+    end
+    if old ~= new then
+      if old then
+        local g = segment(old)
         delta[g] = (delta[g] or 0) - 1
-        season.members = season.members - 1
+        members = members - 1
       end
-      if main_new then
-        local g = segment(main_new)
+      if new then
+        local g = segment(new)
         delta[g] = (delta[g] or 0) + 1
-        season.members = season.members + 1
-        add[#add + 1] = main_new
-        add[#add + 1] = user
+        members = members + 1
+        add[n + 1], add[n + 2] = new, user
+        n = n + 2
       else
         rem[#rem + 1] = user
       end
       season.changed = to
     end
-    local aside_old, aside_new = was_hidden[user] and old or false, is_hidden[user] and new or false
-    if aside_old ~= aside_new then
-      if aside_new then
+    if old_aside ~= new_aside then
+      if new_aside then
         aside_set[#aside_set + 1] = user
-        aside_set[#aside_set + 1] = aside_new
+        aside_set[#aside_set + 1] = new_aside
       else
         aside_del[#aside_del + 1] = user
       end
-      season.aside = season.aside + (aside_new and 1 or 0) - (aside_old and 1 or 0)
+      season.aside = season.aside + (new_aside and 1 or 0) - (old_aside and 1 or 0)
     end
   end
+  season.members = members
   season.add, season.rem, season.aside_set, season.aside_del, season.delta = add, rem, aside_set, aside_del, delta
 end
 
@@ -319,35 +334,40 @@ local function forgotten(bucket)
   return (bucket + 1) * width <= forget_ms
 end
 
-local buckets = {}
+local changes, bucket_at = {}, {}
 local function changes_of(bucket)
-  if not buckets[bucket] then
-    buckets[bucket] = { set = {}, del = {} }
+  local change = changes[bucket]
+  if not change then
+    change = { set = {}, del = {}, new = not shard.buckets[bucket] }
+    changes[bucket] = change
+    if change.new then
+      shard.buckets[bucket] = 0
+    end
   end
-  return buckets[bucket]
+  return change
 end
 for _, id in ipairs(remembered) do
-  local bucket = string.format('%.0f', math.floor(struct.unpack('>I6', memory[id]) / width))
-  local old = stored_in[id]
+  local ms, old = renewed[id], stored_in[id]
+  local bucket = bucket_at[ms]
+  if not bucket then
+    bucket = string.format('%.0f', floor(ms / width))
+    bucket_at[ms] = bucket
+  end
   if old and old ~= bucket then
     local del = changes_of(old).del
     del[#del + 1] = id
     shard.buckets[old] = shard.buckets[old] - 1
   end
-  if not forgotten(tonumber(bucket)) then
-    if not shard.buckets[bucket] then
-      if redis.call('HLEN', bucket_key(bucket)) > 0 then
-        return { 'damaged', 'id memory is not in meta' }
-      end
-      shard.buckets[bucket] = 0
-      changes_of(bucket).new = true
-    end
-    local set = changes_of(bucket).set
-    set[#set + 1] = id
-    set[#set + 1] = memory[id]
-    if old ~= bucket then
-      shard.buckets[bucket] = shard.buckets[bucket] + 1
-    end
+  local set = changes_of(bucket).set
+  set[#set + 1] = id
+  set[#set + 1] = memory[id]
+  if old ~= bucket then
+    shard.buckets[bucket] = shard.buckets[bucket] + 1
+  end
+end
+for bucket, change in pairs(changes) do
+  if change.new and redis.call('HLEN', bucket_key(bucket)) > 0 then
+    return { 'damaged', 'id memory is not in meta' }
   end
 end
 
@@ -395,15 +415,13 @@ for _, season in ipairs(seasons) do
   end
 end
 
-for bucket, change in pairs(buckets) do
-  write('HDEL', bucket_key(bucket), change.del)
-  write('HSET', bucket_key(bucket), change.set)
-end
 for bucket, count in pairs(shard.buckets) do
-  local field, change = 'i:' .. bucket, buckets[bucket]
+  local field, key, change = 'i:' .. bucket, bucket_key(bucket), changes[bucket]
   if count == 0 or forgotten(tonumber(bucket)) then
-    retire(field, bucket_key(bucket))
+    retire(field, key)
   elseif change then
+    write('HDEL', key, change.del)
+    write('HSET', key, change.set)
     meta[#meta + 1] = field
     meta[#meta + 1] = count
     if change.new then

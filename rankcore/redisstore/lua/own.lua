@@ -1,12 +1,14 @@
--- A user's key in its own shard, and how many stand before it and at it there, all of one moment.
--- ARGV from reading, then: the user. It is answered too, so that a shifted reply cannot pass for another user's.
--- Answers "ok", changed, members, before, at, user, key; without the last three when the user is not ranked.
+-- A user's key in its own shard, and how many stand before it and at it there, all of one moment. Writes nothing.
+-- KEYS: meta, main. ARGV: the season's field of meta, the user.
+-- Answers layout, what meta says of the season, members there are; and if the user is ranked: members before,
+-- members at, user, key. The user is in the answer so that a shifted reply cannot pass for another user's.
 
-local user = ARGV[3]
-local key = redis.call('ZSCORE', KEYS[2], user)
+local meta, user = redis.call('HMGET', KEYS[1], 'layout', ARGV[1]), ARGV[2]
+local members, key = redis.call('ZCARD', KEYS[2]), redis.call('ZSCORE', KEYS[2], user)
 if not key then
-  return { 'ok', changed, members, 0 }
+  return { meta[1], meta[2], members }
 end
 return {
-  'ok', changed, members, redis.call('ZCOUNT', KEYS[2], '-inf', '(' .. key), redis.call('ZCOUNT', KEYS[2], key, key), user, key,
+  meta[1], meta[2], members,
+  redis.call('ZCOUNT', KEYS[2], '-inf', '(' .. key), redis.call('ZCOUNT', KEYS[2], key, key), user, key,
 }

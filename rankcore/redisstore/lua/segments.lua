@@ -1,3 +1,5 @@
--- The season's members by segment. KEYS: meta, main, segment. Answers "ok", changed, members, {segment, members, ...}.
+-- A season's members by segment. Writes nothing. KEYS: meta, main, segment. ARGV: the season's field of meta.
+-- Answers layout, what meta says of the season, members there are, {segment, members, ...}.
 
-return { 'ok', changed, members, redis.call('HGETALL', KEYS[3]) }
+local meta = redis.call('HMGET', KEYS[1], 'layout', ARGV[1])
+return { meta[1], meta[2], redis.call('ZCARD', KEYS[2]), redis.call('HGETALL', KEYS[3]) }

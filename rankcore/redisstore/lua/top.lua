@@ -1,7 +1,6 @@
--- The first rows. ARGV from reading, then: how many. Answers "ok", changed, members, {user, key, ...}.
+-- A season's first rows. Writes nothing. KEYS: meta, main. ARGV: the season's field of meta, the last row's index.
+-- Every reading answers: layout, what meta says of the season, members there are; the caller compares them.
+-- Then: {user, key, ...}.
 
-local rows = {}
-if ARGV[3] ~= '0' then
-  rows = redis.call('ZRANGE', KEYS[2], '0', string.format('%.0f', ARGV[3] - 1), 'WITHSCORES')
-end
-return { 'ok', changed, members, rows }
+local meta = redis.call('HMGET', KEYS[1], 'layout', ARGV[1])
+return { meta[1], meta[2], redis.call('ZCARD', KEYS[2]), redis.call('ZRANGE', KEYS[2], '0', ARGV[2], 'WITHSCORES') }

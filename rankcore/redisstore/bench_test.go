@@ -1,0 +1,175 @@
+package redisstore_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"rankgate/loadtest/servers"
+	"rankgate/rankcore"
+	"rankgate/rankcore/redisstore"
+)
+
+// cpu is the processor time that a Redis has used for its users, in seconds.
+func cpu(b testing.TB, r *servers.RedisServer) float64 {
+	return info(b, r, "cpu", "used_cpu_user") + info(b, r, "cpu", "used_cpu_sys")
+}
+
+func info(b testing.TB, r *servers.RedisServer, section, field string) float64 {
+	b.Helper()
+	text, _ := r.Do("INFO", section).(string)
+	m := regexp.MustCompile(`(?m)^` + field + `:([0-9.]+)`).FindStringSubmatch(text)
+	if m == nil {
+		b.Fatalf("no %s in INFO %s", field, section)
+	}
+	f, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return f
+}
+
+// writer feeds a board with steps as an applier would, without a log.
+type writer struct {
+	tb       testing.TB
+	store    *redisstore.Store
+	board    *rankcore.Board
+	calendar *rankcore.Calendar
+	at       rankcore.Position
+	rnd      *rand.Rand
+}
+
+func newWriter(tb testing.TB, s *redisstore.Store, b *rankcore.Board) *writer {
+	w := &writer{tb: tb, store: s, board: b, calendar: rankcore.NewCalendar(b), rnd: rand.New(rand.NewPCG(1, 2))}
+	w.write(nil)
+	return w
+}
+
+// write takes the operations in as one message, on every shard.
+func (w *writer) write(ops []rankcore.Op) {
+	w.tb.Helper()
+	to := rankcore.Position{Seq: w.at.Seq + 1, Time: monday.Add(time.Duration(w.at.Seq) * time.Millisecond).UnixNano()}
+	steps := make([]rankcore.Step, w.board.Shards)
+	for i := range steps {
+		steps[i] = rankcore.Step{Shard: i, From: w.at, To: to}
+	}
+	seasons := w.calendar.Seasons(to.At(), to.At())
+	for _, op := range ops {
+		shard := w.board.Shard(op.User)
+		steps[shard].Ops = append(steps[shard].Ops, rankcore.PlacedOp{Op: op, Stored: to.At().UnixMilli(), Seasons: seasons})
+	}
+	for i, r := range w.store.Apply(w.tb.Context(), w.board, steps) {
+		if r.State != rankcore.StepApplied {
+			w.tb.Fatalf("step of shard %d: %+v", i, r)
+		}
+	}
+	w.at = to
+}
+
+// fill gives n users scores spread like those of a real board: many low ones, few high ones.
+func (w *writer) fill(n int) {
+	w.tb.Helper()
+	const chunk = 50_000
+	for from := 0; from < n; from += chunk {
+		var ops []rankcore.Op
+		for i := from; i < min(from+chunk, n); i++ {
+			ops = append(ops, rankcore.Op{User: user(i), Kind: rankcore.OpSet, Value: rankcore.Score(w.rnd.ExpFloat64() * 1e6)})
+		}
+		w.write(ops)
+	}
+}
+
+// user is a 16 byte id.
+func user(i int) rankcore.UserID { return rankcore.UserID(fmt.Sprintf("player:%09d", i)) }
+
+// BenchmarkApply: every operation changes a score, and about one in eight its segment.
+func BenchmarkApply(b *testing.B) {
+	for _, c := range []struct {
+		name    string
+		perCall int
+		ids     bool
+	}{{"100", 100, false}, {"500", 500, false}, {"500-ids", 500, true}} {
+		b.Run(c.name, func(b *testing.B) {
+			server := servers.Redis(b)
+			board := board("bench")
+			board.Shards = 4
+			w := newWriter(b, open(b, server.URL), board)
+			const members = 400_000
+			w.fill(members)
+			before, ops := cpu(b, server), 0
+			for b.Loop() {
+				batch := make([]rankcore.Op, 0, c.perCall*board.Shards)
+				for range c.perCall * board.Shards {
+					op := rankcore.Op{User: user(w.rnd.IntN(members)), Value: rankcore.Score(1 + w.rnd.IntN(2000))}
+					if c.ids {
+						op.ID = strconv.FormatUint(w.rnd.Uint64(), 36)
+					}
+					batch = append(batch, op)
+				}
+				w.write(batch)
+				ops += len(batch)
+			}
+			b.ReportMetric((cpu(b, server)-before)*1e6/float64(ops), "redis-us/op")
+			b.ReportMetric(float64(ops)/b.Elapsed().Seconds(), "op/s")
+		})
+	}
+}
+
+// BenchmarkMemory reports what a member and an operation id cost Redis, ids being 16 bytes.
+func BenchmarkMemory(b *testing.B) {
+	server := servers.Redis(b)
+	board := board("memory")
+	board.Shards = 16
+	w := newWriter(b, open(b, server.URL), board)
+	for b.Loop() {
+		const members = 1_000_000
+		empty := info(b, server, "memory", "used_memory")
+		w.fill(members)
+		full := info(b, server, "memory", "used_memory")
+		b.ReportMetric((full-empty)/members, "B/member")
+		for range 20 {
+			var ops []rankcore.Op
+			for range members / 20 {
+				ops = append(ops, rankcore.Op{ID: strconv.FormatUint(w.rnd.Uint64(), 36), User: user(w.rnd.IntN(members))})
+			}
+			w.write(ops)
+		}
+		b.ReportMetric((info(b, server, "memory", "used_memory")-full)/members, "B/id")
+	}
+}
+
+// BenchmarkRead asks a board of 256 shards.
+func BenchmarkRead(b *testing.B) {
+	server := servers.Redis(b)
+	board := board("read")
+	board.Shards = 256
+	board.Freshness = time.Nanosecond // each estimate loads its own segments
+	store := open(b, server.URL)
+	const members = 1_000_000
+	w := newWriter(b, store, board)
+	w.fill(members)
+	measure := func(name string, ask func() error) {
+		b.Run(name, func(b *testing.B) {
+			before := cpu(b, server)
+			for b.Loop() {
+				if err := ask(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric((cpu(b, server)-before)*1e3/float64(b.N), "redis-ms/op")
+		})
+	}
+	measure("top-100", func() error {
+		_, err := store.Top(b.Context(), rankcore.TopQuery{Board: board, Season: "all", Limit: 100})
+		return err
+	})
+	for _, p := range []rankcore.Precision{rankcore.Exact, rankcore.Approx} {
+		measure(p.String(), func() error {
+			_, err := store.Rank(b.Context(), rankcore.RankQuery{Board: board, Season: "all", User: user(w.rnd.IntN(members)), Precision: p})
+			return err
+		})
+	}
+}
