@@ -74,8 +74,11 @@ func (a *Applier) catch(ctx context.Context, c *lane, limit rankcore.Position) e
 	ss, gone, err := a.anchor(ctx, c, limit)
 	if err != nil {
 		a.log.Debug("catch-up put off", "err", err)
-		for _, s := range c.byPosition() { // those nothing is known of yet
-			c.shards[s].failed(time.Now())
+		c.strand(following, ahead, catching)
+		for _, s := range c.members {
+			if sh := &c.shards[s]; sh.state == unknown {
+				sh.failed(time.Now())
+			}
 		}
 		return nil
 	}
@@ -189,31 +192,36 @@ func (a *Applier) audit(ctx context.Context, c *lane, members []int) (broken []i
 
 // anchor opens a session at the lowest of the lane's positions that the log proves to have, and sorts the
 // shards by it. gone are the shards whose position the log does not have; ss is nil when nobody needs feeding.
+// Positions between the session and limit prove themselves when they turn up in it; those above need a proof
+// here, since nothing may ever turn up above the log's end.
 func (a *Applier) anchor(ctx context.Context, c *lane, limit rankcore.Position) (ss *session, gone []int, err error) {
-	for _, s := range c.byPosition() {
-		sh := &c.shards[s]
+	for _, group := range c.byPosition() {
+		p := c.shards[group[0]].pos
+		if p == limit {
+			c.set(group, following)
+			continue
+		}
+		if ss != nil && p.Seq <= limit.Seq {
+			c.set(group, ahead)
+			continue
+		}
+		at, what, err := a.stream.prove(ctx, a.board, p, a.start())
 		switch {
-		case sh.pos == limit || ss != nil && sh.pos == c.cursor:
-			sh.state = following
-			continue
-		case sh.pos.Seq > limit.Seq, ss != nil:
-			sh.state = ahead
-			continue
-		case len(gone) > 0 && sh.pos == c.shards[gone[len(gone)-1]].pos:
-			gone = append(gone, s)
-			continue
-		}
-		var what opening
-		if ss, what, err = a.stream.prove(ctx, a.board, sh.pos, a.start()); err != nil {
+		case err != nil:
+			ss.close()
 			return nil, gone, err
-		}
-		switch what {
-		case found:
-			sh.state, c.cursor = following, sh.pos
-		case trimmed:
-			a.needRebuild(s, sh, false)
-		case missing:
-			gone = append(gone, s)
+		case what == trimmed:
+			for _, s := range group {
+				a.needRebuild(s, &c.shards[s], false)
+			}
+		case what == missing:
+			gone = append(gone, group...)
+		case p.Seq > limit.Seq:
+			at.close()
+			c.set(group, ahead)
+		default:
+			c.set(group, following)
+			ss, c.cursor = at, p
 		}
 	}
 	return ss, gone, nil
@@ -227,8 +235,8 @@ func (a *Applier) needRebuild(number int, sh *shard, damaged bool) {
 		"shard", number, "position", sh.pos.String(), "damaged", damaged)
 }
 
-// byPosition are the members that said where they are, lowest first.
-func (l *lane) byPosition() []int {
+// byPosition are the members that said where they are, lowest first, together where they stand together.
+func (l *lane) byPosition() [][]int {
 	var located []int
 	for _, s := range l.members {
 		if l.shards[s].state == catching {
@@ -239,7 +247,20 @@ func (l *lane) byPosition() []int {
 		p, q := l.shards[x].pos, l.shards[y].pos
 		return cmp.Or(cmp.Compare(p.Seq, q.Seq), cmp.Compare(p.Time, q.Time), cmp.Compare(x, y))
 	})
-	return located
+	var groups [][]int
+	for i, s := range located {
+		if i == 0 || l.shards[s].pos != l.shards[located[i-1]].pos {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], s)
+	}
+	return groups
+}
+
+func (l *lane) set(members []int, st state) {
+	for _, s := range members {
+		l.shards[s].state = st
+	}
 }
 
 func (l *lane) any(st state) bool {

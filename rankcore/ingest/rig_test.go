@@ -70,7 +70,7 @@ var _ io.Writer = writerFunc(nil)
 
 func (r *rig) start() {
 	r.t.Helper()
-	s, err := StartServer(EmbeddedConfig{Dir: r.dir, Listen: r.listen, Logger: r.logger})
+	s, err := StartServer(EmbeddedConfig{Dir: r.dir, Listen: r.listen})
 	if err != nil {
 		r.t.Fatal(err)
 	}
