@@ -1,0 +1,85 @@
+package cachetier
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"rankgate/rankcore"
+)
+
+const (
+	// shortLife is how long an answer that is not fresh is kept: long enough to spare a sick core, too short to matter.
+	shortLife = 100 * time.Millisecond
+
+	// refreshPace is the shortest time between two refreshes of one key, however often its board changes.
+	refreshPace = 100 * time.Millisecond
+)
+
+// entry is an answer as it was loaded. With neither page nor standing, the user is not ranked.
+type entry struct {
+	began    uint64 // the load's place in the Tier's order
+	page     *rankcore.Page
+	standing *rankcore.Standing
+
+	loaded time.Time // when the load began: the answer is no older. By the local clock, whichever AsOf is by
+	stale  time.Time // from here on a reader starts a refresh
+	until  time.Time // from here on it is not served
+
+	nextRefresh atomic.Int64 // none starts before; Unix nanoseconds
+}
+
+func newEntry(f *flight, bound time.Duration, page *rankcore.Page, standing *rankcore.Standing) *entry {
+	e := &entry{began: f.began, page: page, standing: standing, loaded: f.at}
+	if e.fresh() {
+		e.until = f.at.Add(bound)
+		// Keys loaded together do not stay together: half the bound, and up to an eighth of it more.
+		e.stale = f.at.Add(bound/2 + rand.N(bound/8+1))
+	} else {
+		e.until = time.Now().Add(shortLife)
+		e.stale = e.until
+	}
+	e.nextRefresh.Store(f.at.Add(min(refreshPace, bound/4)).UnixNano())
+	return e
+}
+
+// fresh reports whether the source called the answer fresh. That a user is not ranked always is.
+func (e *entry) fresh() bool {
+	switch {
+	case e.page != nil:
+		return e.page.Status == rankcore.Fresh
+	case e.standing != nil:
+		return e.standing.Status == rankcore.Fresh
+	default:
+		return true
+	}
+}
+
+// claimRefresh reports whether the caller is the one to refresh the entry now.
+func (e *entry) claimRefresh(now time.Time) bool {
+	next := e.nextRefresh.Load()
+	return now.UnixNano() >= next && e.nextRefresh.CompareAndSwap(next, now.Add(refreshPace).UnixNano())
+}
+
+// left is how long the entry may still be served. Otter takes a positive time.
+func (e *entry) left() time.Duration { return max(time.Until(e.until), time.Millisecond) }
+
+// weigh is roughly what an entry costs in memory, in bytes, key included.
+func weigh(k key, e *entry) uint32 {
+	const (
+		perEntry = unsafe.Sizeof(entry{}) + 2*unsafe.Sizeof(key{}) + 160 // the cache's own node and its table, measured
+		rounding = 8                                                     // what an allocation takes beyond its size, on average
+	)
+	n := int(perEntry) + len(k.user) + len(k.season)
+	if e.page != nil {
+		n += int(unsafe.Sizeof(*e.page)) + len(e.page.Entries)*int(unsafe.Sizeof(rankcore.Entry{})+rounding)
+		for i := range e.page.Entries {
+			n += len(e.page.Entries[i].User)
+		}
+	}
+	if e.standing != nil {
+		n += int(unsafe.Sizeof(*e.standing)) + len(e.standing.User) + rounding
+	}
+	return uint32(n)
+}

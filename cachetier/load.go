@@ -1,0 +1,116 @@
+package cachetier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"rankgate/rankcore"
+)
+
+const (
+	flightShards = 16
+	maxTries     = 3
+)
+
+// flights are the loads under way of a part of the keys.
+//
+// otter has loads of its own, but its Get loads again whenever its key is evicted meanwhile, for as long
+// as that goes on; and it could not tell a load that began before an eviction from one that began after.
+type flights struct {
+	// mu guards byKey, and the storing of what a flight brought: only the newest flight of a key stores.
+	// Never held while asking the source.
+	mu    sync.Mutex
+	byKey map[key]*flight
+}
+
+// flight is one load. Entry and err are set when done is closed.
+type flight struct {
+	began uint64
+	at    time.Time
+	done  chan struct{}
+	entry *entry
+	err   error
+}
+
+// fly joins the key's load if it began after everything that must be seen, and else begins one. The load
+// belongs to nobody: it goes on when its first caller leaves.
+func (t *Tier) fly(a ask, after uint64) *flight {
+	shard := &t.flights[maphash.Comparable(t.seed, a.key)%flightShards]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	t.stamps(a.key.board) // from here on evictions of the board leave a stamp
+	if f := shard.byKey[a.key]; f != nil && f.began > max(after, t.barrier(a)) {
+		return f
+	}
+	a = a.owned()
+	f := &flight{began: t.clock.Add(1), at: time.Now(), done: make(chan struct{})}
+	shard.byKey[a.key] = f
+	t.loading.Go(func() { t.load(a, f, shard) })
+	return f
+}
+
+func (t *Tier) load(a ask, f *flight, shard *flights) {
+	page, standing, err := t.read(a)
+	t.metrics.loadSeconds.Observe(time.Since(f.at).Seconds())
+	if err != nil {
+		f.err = err
+	} else {
+		f.entry = newEntry(f, a.board.Freshness, page, standing)
+	}
+	shard.mu.Lock()
+	if shard.byKey[a.key] == f {
+		delete(shard.byKey, a.key)
+		if err == nil && !a.exact() {
+			t.store(a, f.entry)
+		}
+	}
+	shard.mu.Unlock()
+	close(f.done)
+}
+
+// read asks the source within a deadline of its own.
+func (t *Tier) read(a ask) (page *rankcore.Page, standing *rankcore.Standing, err error) {
+	ctx, cancel := context.WithTimeout(t.ctx, loadTimeout)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil { // on a goroutine of its own it would end the process
+			t.log.Error("a load panicked", "board", a.key.board, "panic", p)
+			err = &rankcore.Unavailable{Reason: rankcore.CoreDown, Cause: fmt.Errorf("panic: %v", p)}
+		}
+	}()
+	page, standing, err = a.of(ctx, t.source)
+	if err != nil && !errors.Is(err, rankcore.ErrUnavailable) {
+		err = &rankcore.Unavailable{Reason: rankcore.CoreSlow, Cause: err} // the load's deadline is not the caller's
+	}
+	return page, standing, err
+}
+
+// store keeps e, unless it is not fresh and what is there may still be served. It needs the flight shard's lock.
+func (t *Tier) store(a ask, e *entry) {
+	if !e.fresh() && t.cached(a, time.Now()) != nil {
+		return
+	}
+	keep, other := t.answers, t.absent
+	if e.page == nil && e.standing == nil {
+		keep, other = t.absent, t.answers
+	}
+	keep.Set(a.key, e)
+	if a.key.user != "" {
+		other.Invalidate(a.key)
+	}
+}
+
+// refresh begins a load behind the reader when e gets old, or when its page's board has changed.
+func (t *Tier) refresh(a ask, e *entry, now time.Time) {
+	due := !now.Before(e.stale)
+	if !due && a.key.user == "" {
+		due = e.fresh() && t.stamps(a.key.board).changed.Load() > e.began
+	}
+	if due && e.claimRefresh(now) {
+		t.fly(a, e.began)
+	}
+}

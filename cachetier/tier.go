@@ -1,0 +1,226 @@
+package cachetier
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"rankgate/rankcore"
+)
+
+const (
+	// DefaultMaxBytes bounds the cache when the configuration does not.
+	DefaultMaxBytes = 64 << 20
+
+	absentShare = 8 // one part in so many of the bytes is for users that are not ranked
+
+	// A load answers within this or has failed. The Guard behind answers well before.
+	loadTimeout = time.Second
+)
+
+// Progress tells how far the applier of a board is, and when that was heard, by the local clock. It is
+// called for every answer, so it must be quick. False: nothing was ever heard.
+type Progress interface {
+	Progress(rankcore.BoardID) (p rankcore.Progress, heard time.Time, ok bool)
+}
+
+// Config says what a Tier caches.
+type Config struct {
+	Source     rankcore.Reader       // where answers come from: the Guard
+	Progress   Progress              // without it nothing could be called fresh
+	MaxBytes   int64                 // of answers and their keys, roughly as they lie in memory. Zero: DefaultMaxBytes
+	Logger     *slog.Logger          // nil: none
+	Registerer prometheus.Registerer // nil: no metrics
+}
+
+// Tier is a Reader that answers from memory where it may. Safe for concurrent use.
+type Tier struct {
+	source   rankcore.Reader
+	progress Progress
+	log      *slog.Logger
+	metrics  *metrics
+
+	answers *otter.Cache[key, *entry] // pages and standings
+	absent  *otter.Cache[key, *entry] // users that are not ranked, bounded apart so that inventing names evicts nobody
+
+	// clock gives every load and every eviction its place in one order. It is not time.
+	clock   atomic.Uint64
+	suspect atomic.Uint64                                     // loads up to here are not served
+	boards  atomic.Pointer[map[rankcore.BoardID]*boardStamps] // replaced, never changed
+	adding  sync.Mutex                                        // held while boards is replaced
+
+	seed    maphash.Seed
+	flights [flightShards]flights
+
+	ctx     context.Context // ends with Close
+	end     context.CancelFunc
+	loading sync.WaitGroup
+}
+
+// New returns an empty Tier. It holds a goroutine of otter's until Close.
+func New(cfg Config) (*Tier, error) {
+	if cfg.Source == nil || cfg.Progress == nil {
+		return nil, errors.New("cachetier: a source and a progress are needed")
+	}
+	if cfg.MaxBytes == 0 {
+		cfg.MaxBytes = DefaultMaxBytes
+	}
+	if cfg.MaxBytes < absentShare {
+		return nil, errors.New("cachetier: max bytes: too small")
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	t := &Tier{source: cfg.Source, progress: cfg.Progress, log: cfg.Logger, metrics: newMetrics(), seed: maphash.MakeSeed()}
+	t.boards.Store(&map[rankcore.BoardID]*boardStamps{})
+	for i := range t.flights {
+		t.flights[i].byKey = make(map[key]*flight)
+	}
+	for _, part := range []struct {
+		cache **otter.Cache[key, *entry]
+		bytes int64
+	}{
+		{&t.answers, cfg.MaxBytes - cfg.MaxBytes/absentShare},
+		{&t.absent, cfg.MaxBytes / absentShare},
+	} {
+		cache, err := otter.New(&otter.Options[key, *entry]{
+			MaximumWeight:    uint64(part.bytes),
+			Weigher:          weigh,
+			ExpiryCalculator: otter.ExpiryWritingFunc(func(e otter.Entry[key, *entry]) time.Duration { return e.Value.left() }),
+			StatsRecorder:    t.metrics,
+		})
+		if err != nil {
+			t.stop()
+			return nil, err
+		}
+		*part.cache = cache
+	}
+	t.ctx, t.end = context.WithCancel(context.Background())
+	t.metrics.register(cfg.Registerer, t.bytes)
+	return t, nil
+}
+
+// Close ends the loads under way and waits for them. Nothing may be asked afterwards.
+func (t *Tier) Close() {
+	t.end()
+	t.loading.Wait()
+	t.stop()
+}
+
+func (t *Tier) stop() {
+	for _, cache := range []*otter.Cache[key, *entry]{t.answers, t.absent} {
+		if cache != nil {
+			cache.StopAllGoroutines()
+		}
+	}
+}
+
+func (t *Tier) bytes() float64 {
+	return float64(t.answers.WeightedSize() + t.absent.WeightedSize())
+}
+
+// Top answers from memory within the board's freshness bound, else from the source.
+func (t *Tier) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
+	e, err := t.get(ctx, askTop(q))
+	if err != nil {
+		return nil, err
+	}
+	page := e.page
+	if reason := t.doubt(&page.Meta, q.Board); reason != "" {
+		doubted := *page // the page is shared; its rows are not changed
+		doubted.Status, doubted.Reason = rankcore.Stale, reason
+		page = &doubted
+	}
+	t.metrics.answered(page.Status)
+	return page, nil
+}
+
+// Rank answers from memory within the board's freshness bound, else from the source. An exact rank always
+// comes from the source: it is true for some instant between request and reply.
+func (t *Tier) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
+	e, err := t.get(ctx, askRank(q))
+	if err != nil {
+		return nil, err
+	}
+	standing := e.standing
+	if standing == nil {
+		return t.notRanked(q)
+	}
+	if reason := t.doubt(&standing.Meta, q.Board); reason != "" {
+		doubted := *standing
+		doubted.Status, doubted.Reason = rankcore.Stale, reason
+		standing = &doubted
+	}
+	t.metrics.answered(standing.Status)
+	return standing, nil
+}
+
+// notRanked is ErrNotRanked, unless shards are out: then the user may well be ranked in what one of them
+// has yet to be fed again.
+func (t *Tier) notRanked(q rankcore.RankQuery) (*rankcore.Standing, error) {
+	now := time.Now()
+	if t.trust(q.Board, now) != rankcore.ShardRebuilding {
+		return nil, rankcore.ErrNotRanked
+	}
+	t.metrics.answered(rankcore.Updating)
+	meta := rankcore.Meta{Season: q.Season, Status: rankcore.Updating, Reason: rankcore.ShardRebuilding, AsOf: now}
+	return &rankcore.Standing{Meta: meta, User: q.User}, nil
+}
+
+// get is the entry that answers a: from memory, or from a load that began no earlier than it must.
+func (t *Tier) get(ctx context.Context, a ask) (*entry, error) {
+	now := time.Now()
+	if e := t.cached(a, now); e != nil {
+		t.metrics.hit(a)
+		t.refresh(a, e, now)
+		return e, nil
+	}
+	t.metrics.miss(a)
+	var after uint64
+	if a.exact() {
+		after = t.clock.Add(1)
+	}
+	for try := 1; ; try++ {
+		f := t.fly(a, after)
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		// An answer overtaken by an eviction is asked for again, but not without end: on a board that is
+		// evicted all the time it is given as it is, true at an instant after this request began or shared
+		// with one that waited then. See TestEvictedAllTheTime.
+		if f.err != nil || f.began > t.barrier(a) || try == maxTries {
+			return f.entry, f.err
+		}
+	}
+}
+
+// cached is the entry in memory, if it may be served now.
+func (t *Tier) cached(a ask, now time.Time) *entry {
+	if a.exact() {
+		return nil
+	}
+	e, ok := t.answers.GetIfPresent(a.key)
+	if ok && t.serves(e, a, now) {
+		return e
+	}
+	if a.key.user == "" {
+		return nil
+	}
+	if e, ok = t.absent.GetIfPresent(a.key); ok && t.serves(e, a, now) {
+		return e
+	}
+	return nil
+}
+
+func (t *Tier) serves(e *entry, a ask, now time.Time) bool {
+	return now.Before(e.until) && e.began > t.barrier(a)
+}
