@@ -1,8 +1,6 @@
 package redisstore_test
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"regexp"
 	"strconv"
 	"testing"
@@ -10,7 +8,6 @@ import (
 
 	"rankgate/loadtest/servers"
 	"rankgate/rankcore"
-	"rankgate/rankcore/redisstore"
 )
 
 // cpu is the processor time that a Redis has used for its users, in seconds.
@@ -31,59 +28,6 @@ func info(b testing.TB, r *servers.RedisServer, section, field string) float64 {
 	}
 	return f
 }
-
-// writer feeds a board with steps as an applier would, without a log.
-type writer struct {
-	tb       testing.TB
-	store    *redisstore.Store
-	board    *rankcore.Board
-	calendar *rankcore.Calendar
-	at       rankcore.Position
-	rnd      *rand.Rand
-}
-
-func newWriter(tb testing.TB, s *redisstore.Store, b *rankcore.Board) *writer {
-	w := &writer{tb: tb, store: s, board: b, calendar: rankcore.NewCalendar(b), rnd: rand.New(rand.NewPCG(1, 2))}
-	w.write(nil)
-	return w
-}
-
-// write takes the operations in as one message, on every shard.
-func (w *writer) write(ops []rankcore.Op) {
-	w.tb.Helper()
-	to := rankcore.Position{Seq: w.at.Seq + 1, Time: monday.Add(time.Duration(w.at.Seq) * time.Millisecond).UnixNano()}
-	steps := make([]rankcore.Step, w.board.Shards)
-	for i := range steps {
-		steps[i] = rankcore.Step{Shard: i, From: w.at, To: to}
-	}
-	seasons := w.calendar.Seasons(to.At(), to.At())
-	for _, op := range ops {
-		shard := w.board.Shard(op.User)
-		steps[shard].Ops = append(steps[shard].Ops, rankcore.PlacedOp{Op: op, Stored: to.At().UnixMilli(), Seasons: seasons})
-	}
-	for i, r := range w.store.Apply(w.tb.Context(), w.board, steps) {
-		if r.State != rankcore.StepApplied {
-			w.tb.Fatalf("step of shard %d: %+v", i, r)
-		}
-	}
-	w.at = to
-}
-
-// fill gives n users scores spread like those of a real board: many low ones, few high ones.
-func (w *writer) fill(n int) {
-	w.tb.Helper()
-	const chunk = 50_000
-	for from := 0; from < n; from += chunk {
-		var ops []rankcore.Op
-		for i := from; i < min(from+chunk, n); i++ {
-			ops = append(ops, rankcore.Op{User: user(i), Kind: rankcore.OpSet, Value: rankcore.Score(w.rnd.ExpFloat64() * 1e6)})
-		}
-		w.write(ops)
-	}
-}
-
-// user is a 16 byte id.
-func user(i int) rankcore.UserID { return rankcore.UserID(fmt.Sprintf("player:%09d", i)) }
 
 // BenchmarkApply: every operation changes a score, and about one in eight its segment.
 func BenchmarkApply(b *testing.B) {
@@ -109,7 +53,7 @@ func BenchmarkApply(b *testing.B) {
 					}
 					batch = append(batch, op)
 				}
-				w.write(batch)
+				w.write(batch...)
 				ops += len(batch)
 			}
 			b.ReportMetric((cpu(b, server)-before)*1e6/float64(ops), "redis-us/op")
@@ -135,7 +79,7 @@ func BenchmarkMemory(b *testing.B) {
 			for range members / 20 {
 				ops = append(ops, rankcore.Op{ID: strconv.FormatUint(w.rnd.Uint64(), 36), User: user(w.rnd.IntN(members))})
 			}
-			w.write(ops)
+			w.write(ops...)
 		}
 		b.ReportMetric((info(b, server, "memory", "used_memory")-full)/members, "B/id")
 	}

@@ -11,12 +11,11 @@ import (
 )
 
 // Reset empties a shard that is not whole, and nothing else: the script decides by itself, since the caller may be
-// late. Meta and index each name every key, so either is enough to find them. When both see nothing wrong, a
-// key may still stand there that neither names (both were lost, or something was restored by hand); so the
-// shard's names are looked for and the script decides again.
+// late. Meta and index each name every key, so either is enough to find them. Where both are lost, or see nothing
+// wrong though a key stands there that neither names, the shard's names are looked for and the script decides again.
 func (s *Store) Reset(ctx context.Context, b *rankcore.Board, shard int) error {
-	emptied, err := s.reset(ctx, b, shard, nil)
-	if err != nil || emptied {
+	done, err := s.reset(ctx, b, shard, nil)
+	if err != nil || done == "emptied" {
 		return err
 	}
 	found, err := s.scan(ctx, b, shard)
@@ -27,18 +26,18 @@ func (s *Store) Reset(ctx context.Context, b *rankcore.Board, shard int) error {
 	return err
 }
 
-func (s *Store) reset(ctx context.Context, b *rankcore.Board, shard int, found []string) (emptied bool, err error) {
+// reset runs the script, which is also given the names that were found.
+func (s *Store) reset(ctx context.Context, b *rankcore.Board, shard int, found []string) (done string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.stepTimeout)
 	defer cancel()
 	args := make([]any, len(found))
 	for i, name := range found {
 		args[i] = name
 	}
-	done, err := run(ctx, s.steps, resetScript, []call{{shardKeys(b, shard), args}})[0].Int64()
-	if err != nil {
-		return false, fmt.Errorf("resetting shard %d of board %s: %w", shard, b.ID, err)
+	if done, err = run(ctx, s.steps, resetScript, []call{{shardKeys(b, shard), args}})[0].Text(); err != nil {
+		return "", fmt.Errorf("resetting shard %d of board %s: %w", shard, b.ID, err)
 	}
-	return done == 1, nil
+	return done, nil
 }
 
 // scan looks through all names on the shard's node. It is slow where many others live beside the boards, and is

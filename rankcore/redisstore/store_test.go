@@ -55,13 +55,3 @@ func TestStoreOnCluster(t *testing.T) {
 		return open(t, cluster.URL)
 	})
 }
-
-// monday is the log time at which tests begin.
-var monday = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
-
-func board(name rankcore.BoardID) *rankcore.Board {
-	return &rankcore.Board{
-		ID: name, Shards: 4, Seasons: []rankcore.SeasonKind{rankcore.All}, Location: time.UTC,
-		Head: 1000, ExactDepth: 1_000_000, Dedupe: 24 * time.Hour, Freshness: time.Second,
-	}
-}

@@ -1,6 +1,6 @@
 -- Empty a shard that is not whole, and only such a one: it decides by itself, since the caller may be late.
 -- ARGV: keys of the shard that were found by name; one that exists and is in no meta makes it not whole.
--- Answers 1 if it emptied the shard, else 0.
+-- Answers "whole" | "emptied" | "emptied of what was known": with neither meta nor index there may be more.
 
 local shard, wrong = open_shard()
 local known = shard or read_meta() or { seasons = {}, buckets = {} }
@@ -34,9 +34,10 @@ for _, name in ipairs(ARGV) do
   doom(name)
 end
 if not wrong then
-  return 0
+  return 'whole'
 end
-for _, part in ipairs(redis.call('SMEMBERS', KEYS[2])) do
+local parts = redis.call('SMEMBERS', KEYS[2])
+for _, part in ipairs(parts) do
   local kind, id = string.sub(part, 1, 2), string.sub(part, 3)
   if kind == 's:' then
     doom_season(id)
@@ -47,4 +48,7 @@ end
 for i = 1, #doomed, 1000 do
   redis.call('UNLINK', unpack(doomed, i, math.min(i + 999, #doomed)))
 end
-return 1
+if known.exists or #parts > 0 then
+  return 'emptied'
+end
+return 'emptied of what was known'

@@ -1,0 +1,136 @@
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"rankgate/loadtest/servers"
+	"rankgate/rankcore"
+	"rankgate/rankcore/redisstore"
+)
+
+// TestScriptFlush: a server that forgets its scripts between any two calls costs nothing but time.
+func TestScriptFlush(t *testing.T) {
+	server := servers.Redis(t)
+	w := newWriter(t, open(t, server.URL), board("flush"))
+	for i := range 20 {
+		server.Do("SCRIPT", "FLUSH")
+		w.write(add("abe", 1), add(user(i), 1))
+		server.Do("SCRIPT", "FLUSH")
+		if got, want := w.top(1), fmt.Sprintf("1 abe %d", i+1); got != want {
+			t.Fatalf("top: %s, want %s", got, want)
+		}
+	}
+}
+
+// TestOutOfMemory: a step that Redis has no memory for changes nothing, and counts once when there is some.
+// Audits and reads go on meanwhile.
+func TestOutOfMemory(t *testing.T) {
+	server := servers.Redis(t)
+	w := newWriter(t, open(t, server.URL), board("oom"))
+	w.fill(1000)
+	before := w.top(10)
+	server.Do("CONFIG", "SET", "maxmemory", "1mb")
+	for i, step := range w.steps(set(user(1), 1<<40), set(user(2), 1<<41)) {
+		if len(step.Ops) == 0 {
+			continue
+		}
+		if r := w.step(step); r.State != rankcore.StepFailed || r.Err == nil || !strings.Contains(r.Err.Error(), "OOM") {
+			t.Errorf("shard %d: %+v, want out of memory", i, r)
+		}
+	}
+	for i, r := range w.store.Positions(t.Context(), w.board) {
+		if r.State != rankcore.StepAt || r.At != w.at {
+			t.Errorf("shard %d: %+v, want at %v", i, r, w.at)
+		}
+	}
+	if got := w.top(10); got != before {
+		t.Errorf("top while out of memory: %s, want %s", got, before)
+	}
+	server.Do("CONFIG", "SET", "maxmemory", "0")
+	w.write(set(user(1), 1<<40), set(user(2), 1<<41))
+	if got, want := w.top(2), fmt.Sprintf("1 %s %d, 2 %s %d", user(2), 1<<41, user(1), 1<<40); got != want {
+		t.Errorf("top with memory again: %s, want %s", got, want)
+	}
+}
+
+// TestSilentAndDead: a Redis that does not answer is slow, one that is not there is down, a caller that left
+// gets its own error; and everything is well when Redis is.
+func TestSilentAndDead(t *testing.T) {
+	server := servers.Redis(t, servers.With("appendonly", "yes"))
+	s, err := redisstore.New(redisstore.Config{URL: server.URL, ReadTimeout: 300 * time.Millisecond, StepTimeout: patience, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	w := newWriter(t, s, board("silent"))
+	w.write(add("abe", 1))
+	top := func(ctx context.Context) error {
+		_, err := s.Top(ctx, rankcore.TopQuery{Board: w.board, Season: "all", Limit: 1})
+		return err
+	}
+	reason := func(what string, want rankcore.Reason) {
+		t.Helper()
+		var not *rankcore.Unavailable
+		if err := top(t.Context()); !errors.As(err, &not) || not.Reason != want {
+			t.Errorf("%s: %v, want %s", what, err, want)
+		}
+		if _, err := w.rank("abe", rankcore.Exact); !errors.As(err, &not) || not.Reason != want {
+			t.Errorf("%s: %v, want %s", what, err, want)
+		}
+	}
+	server.Freeze()
+	reason("a frozen Redis", rankcore.CoreSlow)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := top(gone); !errors.Is(err, context.Canceled) || errors.Is(err, rankcore.ErrUnavailable) {
+		t.Errorf("a caller that left: %v, want its own error", err)
+	}
+	server.Thaw()
+	server.Kill()
+	reason("a dead Redis", rankcore.CoreDown)
+	if r := s.Positions(t.Context(), w.board)[0]; r.State != rankcore.StepFailed || r.Err == nil {
+		t.Errorf("a position from a dead Redis: %+v", r)
+	}
+	server.Restart()
+	if err := eventually(t, top); err != nil {
+		t.Errorf("a Redis that is back: %v", err)
+	}
+}
+
+// eventually tries until f succeeds, for as long as patience lasts.
+func eventually(t *testing.T, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := f(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-again.C:
+		}
+	}
+}
+
+// TestCheck: a Redis that would drop keys for room is refused.
+func TestCheck(t *testing.T) {
+	server := servers.Redis(t)
+	s := open(t, server.URL)
+	if err := s.Check(t.Context()); err != nil {
+		t.Errorf("a Redis as it comes: %v", err)
+	}
+	server.Do("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+	if err := s.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "noeviction") {
+		t.Errorf("a Redis that evicts: %v, want what to set", err)
+	}
+}
