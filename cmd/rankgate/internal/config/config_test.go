@@ -107,7 +107,7 @@ log:
   retention: 7
   max_bytes: -1GB
 store:
-  url: redis+cluster://a:7000
+  url: memcached://a:7000
 quota: { exact_per_day: 5 }
 limits: { per_address_rps: 1 }
 cors: { origins: [] }
@@ -145,7 +145,7 @@ boards:
 		`rankgate.yaml:7: log.replicas: want a whole number, got "many"`,
 		`rankgate.yaml:8: log.retention: "7" is not a duration`,
 		`rankgate.yaml:9: log.max_bytes: "-1GB" is not a size`,
-		`rankgate.yaml:11: store.url: Redis Cluster is not supported yet`,
+		`rankgate.yaml:11: store.url: want embedded, redis://`,
 		`rankgate.yaml:12: quota: not supported yet`,
 		`rankgate.yaml:13: limits: not supported yet`,
 		`rankgate.yaml:14: cors: not supported yet`,

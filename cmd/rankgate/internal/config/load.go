@@ -42,7 +42,7 @@ func Load(src Source) (*Config, error) {
 		r.variable(r.keys[f.Key], f.Key, f.Value)
 	}
 	r.name = ""
-	d.complete()
+	d.complete(r)
 	d.checkTogether(r)
 	if len(r.problems) > 0 {
 		sortProblems(r.problems)
@@ -60,7 +60,10 @@ func reason(err error) string {
 }
 
 // complete adds what nobody gave.
-func (d *draft) complete() {
+func (d *draft) complete(r *reader) {
+	if _, told := r.given["log.durability"]; !told && d.Log.URL != Embedded {
+		d.Log.Durability = OS // another server's is not known, and cannot be asked
+	}
 	if len(d.boards) == 0 {
 		d.boards["demo"] = defaultBoard("demo")
 	}

@@ -98,9 +98,16 @@ var sizeUnits = []struct {
 	suffix string
 	bytes  int64
 }{
-	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
-	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
-	{"B", 1}, {"", 1},
+	{"KiB", 1 << 10},
+	{"MiB", 1 << 20},
+	{"GiB", 1 << 30},
+	{"TiB", 1 << 40},
+	{"KB", 1e3},
+	{"MB", 1e6},
+	{"GB", 1e9},
+	{"TB", 1e12},
+	{"B", 1},
+	{"", 1},
 }
 
 func size(to *int64) leaf {
@@ -178,7 +185,9 @@ func checkAddress(text string) error {
 
 var (
 	errLogURL   = errors.New("want embedded, or nats://host:4222 (tls:// for TLS), several with commas")
-	errStoreURL = errors.New("want embedded, or redis://host:6379/0 (rediss:// for TLS)")
+	errStoreURL = errors.New("want embedded, redis://host:6379/0 or redis+cluster://a:7000,b:7000 (rediss for TLS)")
+
+	storeSchemes = map[string]bool{"redis": true, "rediss": true, "redis+cluster": true, "rediss+cluster": true}
 )
 
 // The checks of URLs never repeat what they got: it may hold a password.
@@ -200,11 +209,10 @@ func checkStoreURL(text string) error {
 	if text == Embedded {
 		return nil
 	}
-	u, err := url.Parse(text)
-	if scheme, _, _ := strings.Cut(text, "://"); scheme == "redis+cluster" || scheme == "rediss+cluster" {
-		return errors.New("Redis Cluster is not supported yet, only redis:// and rediss://")
-	}
-	if err != nil || u.Host == "" || u.Scheme != "redis" && u.Scheme != "rediss" {
+	scheme, hosts, _ := strings.Cut(text, "://")
+	first, _, _ := strings.Cut(hosts, ",") // a cluster's list of hosts is no URL
+	u, err := url.Parse(scheme + "://" + first)
+	if err != nil || u.Host == "" || !storeSchemes[u.Scheme] {
 		return errStoreURL
 	}
 	return nil

@@ -119,7 +119,7 @@ func refusal(status int, body []byte) error {
 	}
 	text := fmt.Sprintf("the server refuses: %d %s", status, p.Title)
 	if p.Detail != "" {
-		text += ": " + p.Detail
+		text += ": " + strings.TrimSuffix(p.Detail, ".")
 	}
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
 		text += "; give a service key with --key or RANKGATE_KEY"

@@ -22,10 +22,11 @@ func (r *Rows) readNDJSON(in *bufio.Reader) error {
 	parser := newLine()
 	for at := (place{line: 1}); ; at.line++ {
 		text, err := in.ReadSlice('\n')
+		last := errors.Is(err, io.EOF)
 		if errors.Is(err, bufio.ErrBufferFull) {
 			return &RowError{at, errLong}
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		if err != nil && !last {
 			return err
 		}
 		if text = bytes.TrimSpace(text); len(text) > 0 {
@@ -39,7 +40,7 @@ func (r *Rows) readNDJSON(in *bufio.Reader) error {
 				return wrong
 			}
 		}
-		if err != nil {
+		if last {
 			return nil
 		}
 	}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"rankgate/cachetier"
+	"rankgate/gateway"
+	"rankgate/invalidation"
+	"rankgate/rankcore"
+	"rankgate/rankcore/ingest"
+)
+
+// drain is how long /readyz says no before the listener closes, so that a balancer can look elsewhere first.
+const drain = 500 * time.Millisecond
+
+func (e *edge) add(name string, run func(context.Context) error) {
+	e.parts = append(e.parts, part{name, run})
+}
+
+func (e *edge) onClose(f func()) { e.closes = append(e.closes, f) }
+
+// close closes what was opened, newest first. Nothing may run any more.
+func (e *edge) close() {
+	for i := len(e.closes) - 1; i >= 0; i-- {
+		e.closes[i]()
+	}
+}
+
+func newRegistry() *prometheus.Registry {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return reg
+}
+
+// beaconEvery is how often a beacon goes out: several times within the smallest freshness bound.
+func beaconEvery(boards []*rankcore.Board) time.Duration {
+	every := invalidation.DefaultEvery
+	for _, b := range boards {
+		every = min(every, b.Freshness/5)
+	}
+	return every
+}
+
+// evictor is the tier, for a listener that is made before it.
+type evictor struct{ *cachetier.Tier }
+
+// writer is the log as the gateway wants it.
+type writer struct{ log *ingest.Log }
+
+func (w writer) Append(ctx context.Context, b *rankcore.Board, ops []rankcore.Op) (gateway.Receipt, error) {
+	at, err := w.log.Append(ctx, b, ops)
+	if err != nil {
+		return gateway.Receipt{}, err
+	}
+	return gateway.Receipt{Position: at.String(), Name: at.Name}, nil
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"rankgate/gateway"
+	"rankgate/rankcore"
+	"rankgate/rankcore/ingest"
+)
+
+// health tells /readyz how everything is. It asks what is known already, and one answer of each board.
+type health struct {
+	boards   []*rankcore.Board
+	log      func() ingest.Health
+	store    *storeWatch
+	appliers map[rankcore.BoardID]func() ingest.ApplierStatus            // of this process
+	progress func(rankcore.BoardID) (rankcore.Progress, time.Time, bool) // what is heard of all; nil in a core
+	reader   rankcore.Reader                                             // nil in a core
+}
+
+// silentFor is how long a board's applier may say nothing before it counts as down.
+const silentFor = 5 * time.Second
+
+func (h *health) check(ctx context.Context) gateway.Health {
+	out := gateway.Health{Ready: h.reader == nil, Dependencies: map[string]gateway.Dependency{
+		"log":     h.logState(),
+		"store":   h.store.state(),
+		"applier": h.applierState(),
+	}}
+	for _, b := range h.boards {
+		if h.reader != nil && canShow(ctx, h.reader, b) {
+			out.Ready = true
+		}
+	}
+	return out
+}
+
+// canShow reports whether there is any answer for the board's default season, however old.
+func canShow(ctx context.Context, r rankcore.Reader, b *rankcore.Board) bool {
+	season, err := b.ParseSeason("", time.Now())
+	if err != nil {
+		return false
+	}
+	page, err := r.Top(ctx, rankcore.TopQuery{Board: b, Season: season.ID, Limit: 1})
+	return err == nil && page.Status != rankcore.Updating
+}
+
+func (h *health) logState() gateway.Dependency {
+	l := h.log()
+	d := gateway.Dependency{State: gateway.OK, Detail: l.Detail, Durability: string(l.Durability)}
+	switch {
+	case !l.Reachable:
+		d.State = gateway.Down
+	case l.Full || l.Detail != "":
+		d.State = gateway.Degraded
+	}
+	return d
+}
+
+// applierState is about the appliers of this process, or about what is heard of them elsewhere.
+func (h *health) applierState() gateway.Dependency {
+	worst := gateway.Dependency{State: gateway.OK}
+	for _, b := range h.boards {
+		d := h.boardState(b.ID)
+		if d.State != gateway.OK {
+			d.Detail = fmt.Sprintf("board %s: %s", b.ID, d.Detail)
+			if worst.State != gateway.Down {
+				worst = d
+			}
+		}
+	}
+	return worst
+}
+
+func (h *health) boardState(id rankcore.BoardID) gateway.Dependency {
+	var p rankcore.Progress
+	if status, here := h.appliers[id]; here {
+		s := status()
+		p = rankcore.Progress{CaughtUp: s.CaughtUp, Rebuild: s.Rebuild, LogLost: s.LogLost}
+		for state, n := range s.Shards {
+			if state != "following" {
+				p.ShardsOut += n
+			}
+		}
+	} else {
+		heard, at, ok := h.progress(id)
+		if !ok || time.Since(at) > silentFor {
+			return gateway.Dependency{State: gateway.Down, Detail: "no applier is heard"}
+		}
+		p = heard
+	}
+	switch {
+	case p.Rebuild > 0:
+		return gateway.Dependency{State: gateway.Degraded, Detail: fmt.Sprintf("rebuild needed: the log no longer reaches back to %d shards", p.Rebuild)}
+	case p.LogLost:
+		return gateway.Dependency{State: gateway.Degraded, Detail: "the log has lost operations that were acknowledged"}
+	case p.CaughtUp.IsZero():
+		return gateway.Dependency{State: gateway.Degraded, Detail: "reading the log"}
+	case p.ShardsOut > 0:
+		return gateway.Dependency{State: gateway.Degraded, Detail: fmt.Sprintf("%d shards do not follow", p.ShardsOut)}
+	}
+	return gateway.Dependency{State: gateway.OK}
+}

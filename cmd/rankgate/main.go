@@ -1,0 +1,18 @@
+// Command rankgate is the one binary: a leaderboard gateway and its core, in one process or in several.
+//
+// It reads the configuration, wires the parts in the order of the flow, runs them and stops them in reverse.
+// It holds no ranking logic, and is the only package that may import everything.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	// More signals change nothing: a stop is bounded, and some senders tell the process and its group.
+	ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	os.Exit(run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+}

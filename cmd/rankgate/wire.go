@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"path/filepath"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"rankgate/cachetier"
+	"rankgate/cmd/rankgate/internal/config"
+	"rankgate/degrade"
+	"rankgate/gateway"
+	"rankgate/invalidation"
+	"rankgate/rankcore"
+	"rankgate/rankcore/ingest"
+	"rankgate/rankcore/memstore"
+	"rankgate/rankcore/redisstore"
+)
+
+// edge is a wired rankgate: what runs, in the order of the flow, and what is closed when all of it has stopped.
+type edge struct {
+	cfg    *config.Config
+	log    *slog.Logger
+	reg    *prometheus.Registry
+	parts  []part
+	closes []func()
+}
+
+// sockets are the open listeners; ops is nil where operations have none of their own.
+type sockets struct{ public, ops net.Listener }
+
+// wire builds log -> store -> applier -> announcer, and store -> guard -> tier -> gateway, as far as the role
+// goes. Nothing runs yet.
+func wire(cfg *config.Config, auth gateway.ServiceAuth, at sockets, log *slog.Logger) (_ *edge, err error) {
+	e := &edge{cfg: cfg, log: log, reg: newRegistry()}
+	defer func() {
+		if err != nil {
+			e.close()
+		}
+	}()
+	server, err := e.openServer()
+	if err != nil {
+		return nil, err
+	}
+	oplog, err := e.openLog(server)
+	if err != nil {
+		return nil, err
+	}
+	casts, err := e.connect(server) // apart from the log, whose traffic must not delay a beacon
+	if err != nil {
+		return nil, err
+	}
+	store, watch, err := e.openStore()
+	if err != nil {
+		return nil, err
+	}
+	known := &health{boards: cfg.Boards, log: oplog.Health, store: watch}
+	if cfg.Role != config.RoleGateway {
+		e.wireCore(oplog, store, casts, known)
+	}
+	face := gateway.Config{Health: known.check, Gatherer: e.reg, Drain: drain, Logger: log, Registerer: e.reg}
+	if cfg.Role != config.RoleCore {
+		if err := e.wireFace(&face, oplog, store, casts, known); err != nil {
+			return nil, err
+		}
+	}
+	face.Auth.Service = auth
+	return e, e.wireGateways(face, at)
+}
+
+// coreStore is what both stores are.
+type coreStore interface {
+	rankcore.Reader
+	ingest.Shards
+	gateway.Outcomes
+}
+
+// openServer starts the embedded log server; nil where the log is elsewhere.
+func (e *edge) openServer() (*ingest.Server, error) {
+	if e.cfg.Log.URL != config.Embedded {
+		return nil, nil
+	}
+	server, err := ingest.StartServer(ingest.EmbeddedConfig{
+		Dir:        filepath.Join(e.cfg.Data, "log"),
+		Listen:     e.cfg.Log.Listen,
+		Durability: ingest.Durability(e.cfg.Log.Durability),
+		MaxBytes:   e.cfg.Log.MaxBytes,
+		Logger:     e.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.onClose(server.Shutdown)
+	return server, nil
+}
+
+// connect connects to the embedded server, or to the one the configuration names.
+func (e *edge) connect(server *ingest.Server) (conn *nats.Conn, err error) {
+	if server != nil {
+		conn, err = server.Connect()
+	} else {
+		conn, err = ingest.Dial(e.cfg.Log.URL)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e.onClose(conn.Close)
+	return conn, nil
+}
+
+func (e *edge) openLog(server *ingest.Server) (*ingest.Log, error) {
+	conn, err := e.connect(server)
+	if err != nil {
+		return nil, err
+	}
+	oplog, err := ingest.OpenLog(ingest.LogConfig{
+		Conn:       conn,
+		Boards:     e.cfg.Boards,
+		Retention:  e.cfg.Log.Retention,
+		MaxBytes:   e.cfg.Log.MaxBytes,
+		Replicas:   e.cfg.Log.Replicas,
+		Durability: ingest.Durability(e.cfg.Log.Durability),
+		Logger:     e.log,
+		Registerer: e.reg,
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.add("log", oplog.Run)
+	return oplog, nil
+}
+
+func (e *edge) openStore() (coreStore, *storeWatch, error) {
+	if e.cfg.StoreURL == config.Embedded {
+		store, err := memstore.New(memstore.Config{
+			Dir: filepath.Join(e.cfg.Data, "store"), Boards: e.cfg.Boards, Log: e.log, Registerer: e.reg,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		e.add("store", store.Run)
+		return store, &storeWatch{}, nil
+	}
+	store, err := redisstore.New(redisstore.Config{URL: e.cfg.StoreURL, Log: e.log})
+	if err != nil {
+		return nil, nil, err
+	}
+	e.onClose(func() { _ = store.Close() }) // nothing asks it any more
+	watch := &storeWatch{check: store.Check, log: e.log}
+	e.add("store watch", watch.run)
+	return store, watch, nil
+}
+
+func (e *edge) wireCore(oplog *ingest.Log, store coreStore, casts *nats.Conn, known *health) {
+	announcer := invalidation.NewAnnouncer(invalidation.AnnouncerConfig{
+		Conn: casts, Every: beaconEvery(e.cfg.Boards), Logger: e.log, Registerer: e.reg,
+	})
+	e.add("announcer", announcer.Run)
+	known.appliers = map[rankcore.BoardID]func() ingest.ApplierStatus{}
+	for _, b := range e.cfg.Boards {
+		applier := ingest.NewApplier(ingest.ApplierConfig{
+			Log: oplog, Board: b, Shards: store, Announcer: announcer, Logger: e.log, Registerer: e.reg,
+		})
+		e.add("applier of "+string(b.ID), applier.Run)
+		known.appliers[b.ID] = applier.Status
+	}
+}
+
+func (e *edge) wireFace(face *gateway.Config, oplog *ingest.Log, store coreStore, casts *nats.Conn, known *health) error {
+	guard := degrade.NewGuard(degrade.Config{Source: store, Logger: e.log, Registerer: e.reg})
+	heard := &evictor{} // the listener tells the tier, and the tier asks the listener
+	listener := invalidation.NewListener(invalidation.ListenerConfig{
+		Conn: casts, Boards: e.cfg.Boards, Evictor: heard, Logger: e.log, Registerer: e.reg,
+	})
+	tier, err := cachetier.New(cachetier.Config{Source: guard, Progress: listener, Logger: e.log, Registerer: e.reg})
+	if err != nil {
+		return err
+	}
+	e.onClose(tier.Close)
+	heard.Tier = tier
+	e.add("listener", listener.Run)
+	known.progress, known.reader = listener.Progress, tier
+	face.Boards, face.Reader, face.Floor = e.cfg.Boards, tier, tier
+	face.Writer, face.Applied, face.Outcomes = writer{oplog}, listener, store
+	return nil
+}
+
+// wireGateways puts the face on the public listener, and operations on theirs.
+func (e *edge) wireGateways(face gateway.Config, at sockets) error {
+	ops := face
+	face.Ops = e.cfg.Role == config.RoleCore || e.cfg.OpsListen == "" && config.IsLoopback(e.cfg.Listen)
+	public, err := gateway.New(face)
+	if err != nil {
+		return err
+	}
+	if at.ops != nil {
+		ops.Reader, ops.Ops, ops.Registerer = nil, true, nil // its requests are not the public's
+		second, err := gateway.New(ops)
+		if err != nil {
+			return err
+		}
+		e.add("operations", func(ctx context.Context) error { return second.Run(ctx, at.ops) })
+	}
+	e.add("gateway", func(ctx context.Context) error { return public.Run(ctx, at.public) })
+	return nil
+}
