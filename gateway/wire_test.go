@@ -265,10 +265,6 @@ func TestStop(t *testing.T) {
 	idle.closed()
 }
 
-func (c *core) hold() { c.mu.Lock(); c.held = true; c.mu.Unlock() }
-
-func (c *core) pending() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(c.log) > 0 }
-
 func TestServeFails(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
