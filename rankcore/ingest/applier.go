@@ -171,7 +171,7 @@ func (a *Applier) begin(ctx context.Context) error {
 		if p.Seq+nearMessages < candidates[len(candidates)-1].Seq {
 			continue
 		}
-		ss, what, err := a.stream.prove(ctx, a.board, p, a.start())
+		ss, what, err := a.stream.prove(ctx, a.board, p)
 		if err != nil {
 			return err
 		}
@@ -180,7 +180,7 @@ func (a *Applier) begin(ctx context.Context) error {
 			return nil
 		}
 	}
-	ss, what, err := a.stream.prove(ctx, a.board, newest.Position, a.start())
+	ss, what, err := a.stream.prove(ctx, a.board, newest.Position)
 	if err == nil && what != found {
 		err = errBranch
 	}
@@ -294,7 +294,7 @@ func (a *Applier) drop(because error) error {
 // resume opens a session behind the cursor, once the log shows that it still has the cursor. While the log
 // does not answer, the next beat tries again.
 func (a *Applier) resume(ctx context.Context) error {
-	ss, what, err := a.stream.prove(ctx, a.board, a.main.cursor, a.start())
+	ss, what, err := a.stream.prove(ctx, a.board, a.main.cursor)
 	switch {
 	case err != nil:
 		a.log.Debug("log does not answer", "err", err)
@@ -328,6 +328,3 @@ func (a *Applier) count(outcomes []rankcore.Outcome) {
 		}
 	}
 }
-
-// start is the sequence where a shard without a position begins to read.
-func (a *Applier) start() uint64 { return 1 }

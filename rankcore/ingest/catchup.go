@@ -98,7 +98,7 @@ func (a *Applier) catch(ctx context.Context, c *lane, limit rankcore.Position) e
 
 // bring feeds the lane from its cursor up to limit.
 func (a *Applier) bring(ctx context.Context, c *lane, limit rankcore.Position) error {
-	ss, what, err := a.stream.prove(ctx, a.board, c.cursor, a.start())
+	ss, what, err := a.stream.prove(ctx, a.board, c.cursor)
 	if err != nil || what != found {
 		c.strand(following)
 		return nil
@@ -153,7 +153,7 @@ func (a *Applier) locate(ctx context.Context, c *lane) {
 		switch {
 		case err != nil:
 			sh.failed(time.Now())
-		case v.first > a.start():
+		case v.first > v.startOf(a.board.ID):
 			a.needRebuild(s, sh, true)
 		default:
 			if err := a.store.Reset(ctx, a.board, s); err != nil {
@@ -205,7 +205,7 @@ func (a *Applier) anchor(ctx context.Context, c *lane, limit rankcore.Position) 
 			c.set(group, ahead)
 			continue
 		}
-		at, what, err := a.stream.prove(ctx, a.board, p, a.start())
+		at, what, err := a.stream.prove(ctx, a.board, p)
 		switch {
 		case err != nil:
 			ss.close()

@@ -66,6 +66,9 @@ func (l *Log) ensure(ctx context.Context) (view, error) {
 		}
 		v, err = l.stream.look(ctx)
 	}
+	if err == nil {
+		err = l.birth(ctx, &v)
+	}
 	return v, err
 }
 

@@ -91,7 +91,7 @@ func (a *Applier) read(ctx context.Context, ss *session, rd *reader, prev, limit
 			item.end = false
 		}
 	}
-	if err := ss.same(ctx, prev, a.start(), entries); err != nil {
+	if err := ss.same(ctx, prev, entries); err != nil {
 		return fed{err: err}
 	}
 	if len(entries) > 0 {

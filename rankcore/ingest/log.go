@@ -119,10 +119,15 @@ func (l *Log) upkeep(ctx context.Context) {
 		} else {
 			l.trouble.Store(nil)
 		}
+		var again <-chan time.Time
+		if err != nil {
+			again = time.After(upkeepEvery / 8)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-again:
 		}
 	}
 }

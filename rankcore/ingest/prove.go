@@ -17,16 +17,12 @@ const (
 
 // prove opens a session behind p, after the log itself has shown the message named p: a sequence alone proves
 // nothing, since sequences are handed out again after a loss. Only with found is there a session.
-func (s stream) prove(ctx context.Context, b *rankcore.Board, p rankcore.Position, start uint64) (*session, opening, error) {
-	seq := p.Seq
-	if p.IsNone() {
-		seq = start
-	}
-	ss, err := s.open(ctx, subjectOf(b.ID), from{seq: seq})
+func (s stream) prove(ctx context.Context, b *rankcore.Board, p rankcore.Position) (*session, opening, error) {
+	ss, err := s.open(ctx, b.ID, from{seq: p.Seq})
 	if err != nil {
 		return nil, missing, err
 	}
-	what, err := ss.provenAt(ctx, p, start)
+	what, err := ss.provenAt(ctx, p)
 	if err != nil || what != found {
 		ss.close()
 		return nil, what, err
@@ -34,9 +30,9 @@ func (s stream) prove(ctx context.Context, b *rankcore.Board, p rankcore.Positio
 	return ss, found, nil
 }
 
-func (ss *session) provenAt(ctx context.Context, p rankcore.Position, start uint64) (opening, error) {
+func (ss *session) provenAt(ctx context.Context, p rankcore.Position) (opening, error) {
 	if p.IsNone() {
-		if ss.opened.first > start {
+		if ss.opened.first > ss.opened.startOf(ss.board) {
 			return trimmed, nil
 		}
 		return found, nil

@@ -34,7 +34,7 @@ func (a *Applier) rebase(ctx context.Context, c *lane, gone []int) error {
 		}
 		m.wounds = append(m.wounds, &wound{shard: s, at: q})
 	}
-	ss, err := a.stream.open(ctx, subjectOf(a.board.ID), from{time: time.Unix(0, lowest).Add(-2 * rankcore.IDSlack)})
+	ss, err := a.stream.open(ctx, a.board.ID, from{time: time.Unix(0, lowest).Add(-2 * rankcore.IDSlack)})
 	if err != nil {
 		return err
 	}

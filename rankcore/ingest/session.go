@@ -33,6 +33,7 @@ const (
 // sequence + 1 and never tell, so it is not used. Not safe for concurrent use.
 type session struct {
 	stream  stream
+	board   rankcore.BoardID
 	sub     *nats.Subscription
 	pull    string // subject that asks for more
 	reply   string
@@ -53,26 +54,29 @@ type entry struct {
 	pending uint64 // messages behind it when it was sent
 }
 
-// from says where a session begins.
+// from says where a session begins: at a sequence, a time, or with neither at the board's start.
 type from struct {
 	seq  uint64
-	time time.Time // when set, instead of seq
+	time time.Time
 }
 
 // open starts a session. The caller closes it.
-func (s stream) open(ctx context.Context, subject string, at from) (*session, error) {
+func (s stream) open(ctx context.Context, id rankcore.BoardID, at from) (*session, error) {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
-	ss := &session{stream: s, links: s.reconnects()}
+	ss := &session{stream: s, board: id, links: s.reconnects()}
 	var err error
 	if ss.opened, err = s.look(ctx); err != nil {
 		return nil, err
 	}
+	if at.seq == 0 {
+		at.seq = ss.opened.startOf(id)
+	}
 	cfg := jetstream.ConsumerConfig{
-		FilterSubject:     subject,
+		FilterSubject:     subjectOf(id),
 		AckPolicy:         jetstream.AckNonePolicy,
 		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
-		OptStartSeq:       max(at.seq, 1),
+		OptStartSeq:       at.seq,
 		MemoryStorage:     true, // it must not outlive the server's process
 		InactiveThreshold: forgotten,
 	}
@@ -190,9 +194,8 @@ func (ss *session) take(msg *nats.Msg) (ended bool, err error) {
 }
 
 // same asks whether what was read since prev can be used: the session is still the one that was opened, and
-// nothing behind prev can have been dropped unread. It must be called after the read. start is the sequence
-// a shard without a position begins at.
-func (ss *session) same(ctx context.Context, prev rankcore.Position, start uint64, read []entry) error {
+// nothing behind prev can have been dropped unread. It must be called after the read.
+func (ss *session) same(ctx context.Context, prev rankcore.Position, read []entry) error {
 	if ss.stream.reconnects() != ss.links {
 		return fmt.Errorf("%w: reconnected", errSession)
 	}
@@ -200,7 +203,7 @@ func (ss *session) same(ctx context.Context, prev rankcore.Position, start uint6
 		return nil // one server, and not a sequence is missing
 	}
 	v, err := ss.alive(ctx)
-	if err == nil && (prev.IsNone() && v.first > start || !prev.IsNone() && v.first > prev.Seq) {
+	if err == nil && (prev.IsNone() && v.first > v.startOf(ss.board) || !prev.IsNone() && v.first > prev.Seq) {
 		return errTrimmed
 	}
 	return err
@@ -214,15 +217,20 @@ func (ss *session) alive(ctx context.Context) (view, error) {
 		return v, fmt.Errorf("%w: %w", errSession, err)
 	case v.leader != ss.opened.leader || !v.leads.Equal(ss.opened.leads):
 		return v, fmt.Errorf("%w: the log has another leader", errSession)
+	case !v.created.Equal(ss.opened.created) || v.startOf(ss.board) != ss.opened.startOf(ss.board):
+		return v, fmt.Errorf("%w: the log was made anew", errSession)
 	case ss.stream.reconnects() != ss.links:
 		return v, fmt.Errorf("%w: reconnected", errSession)
 	}
 	return v, nil
 }
 
+// everyBoard opens a session on all subjects of the log.
+const everyBoard rankcore.BoardID = ">"
+
 // firstSince is the sequence of the first message stored at or after t, or the next one when there is none.
 func (s stream) firstSince(ctx context.Context, t time.Time) (uint64, error) {
-	ss, err := s.open(ctx, opsSubjects+">", from{time: t})
+	ss, err := s.open(ctx, everyBoard, from{time: t})
 	if err != nil {
 		return 0, err
 	}

@@ -40,7 +40,9 @@ type view struct {
 	empty       bool
 	bytes       uint64
 	at          time.Time // the server's clock
+	created     time.Time
 	replicas    int
+	metadata    map[string]string
 	leader      string    // in a cluster: who leads, and
 	leads       time.Time // since when
 }
@@ -55,7 +57,8 @@ func (s stream) look(ctx context.Context) (view, error) {
 	info := st.CachedInfo()
 	v := view{
 		first: info.State.FirstSeq, last: info.State.LastSeq, bytes: info.State.Bytes,
-		empty: info.State.Msgs == 0, at: info.TimeStamp, replicas: info.Config.Replicas,
+		empty: info.State.Msgs == 0, at: info.TimeStamp, created: info.Created,
+		replicas: info.Config.Replicas, metadata: info.Config.Metadata,
 	}
 	if info.Cluster != nil {
 		v.leader = info.Cluster.Leader

@@ -1,0 +1,72 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"rankgate/rankcore"
+)
+
+// birthKey names the stream's metadata that says where a board's messages begin. A log that has dropped its
+// first messages cannot feed an empty shard, except of a board that came later than what was dropped.
+const birthKey = "rankgate.first."
+
+// startOf is the sequence below which the log never had a message of the board: 1, unless it is known better.
+func (v view) startOf(id rankcore.BoardID) uint64 {
+	if seq, err := strconv.ParseUint(v.metadata[birthKey+string(id)], 10, 64); err == nil && seq > 0 {
+		return seq
+	}
+	return 1
+}
+
+// birth records where boards begin that are new on a log which has already dropped messages. It happens
+// before this process appends anything. A board that has messages, or had a beginning before, is not new.
+func (l *Log) birth(ctx context.Context, v *view) error {
+	old := l.seen.Load()
+	if v.first <= 1 || old != nil && old.created.Equal(v.created) && maps.Equal(old.metadata, v.metadata) {
+		return nil
+	}
+	add := map[string]string{}
+	for _, b := range l.cfg.Boards {
+		if _, known := v.metadata[birthKey+string(b.ID)]; known {
+			continue
+		}
+		newest, err := l.stream.newest(ctx, b.ID)
+		if err != nil {
+			return err
+		}
+		if newest.IsNone() {
+			add[birthKey+string(b.ID)] = strconv.FormatUint(v.last+1, 10)
+		}
+	}
+	if len(add) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	st, err := l.stream.js.Stream(ctx, StreamName)
+	if err != nil {
+		return fmt.Errorf("record where new boards begin: %w", err)
+	}
+	cfg := st.CachedInfo().Config
+	all := maps.Clone(add)
+	maps.Copy(all, cfg.Metadata) // what another process recorded first stays
+	cfg.Metadata = all
+	if _, err := l.stream.js.UpdateStream(ctx, cfg); err != nil {
+		return fmt.Errorf("record where new boards begin: %w", err)
+	}
+	next, err := l.stream.look(ctx)
+	if err != nil {
+		return err
+	}
+	for key := range add {
+		if next.metadata[key] == "" { // another process wrote at the same time
+			return errors.New("record where new boards begin: it was overwritten")
+		}
+	}
+	*v = next
+	return nil
+}
