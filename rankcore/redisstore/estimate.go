@@ -17,21 +17,20 @@ type aggregate struct {
 	before  []int64             // members in better segments than the edge's; one longer, the last is all members
 }
 
-// newAggregate sums up readings of segments.lua.
+// newAggregate sums up readings of all shards whose rest is segment, members, and so on.
 func newAggregate(o rankcore.Order, season rankcore.SeasonID, asOf time.Time, list []reading) (*aggregate, error) {
 	a := &aggregate{meta: meta(season, asOf, list)}
 	counts := map[int64]int64{}
 	for _, r := range list {
 		a.changed = append(a.changed, r.changed)
-		if len(r.rest) != 1 {
-			return nil, errShape(r.rest)
-		}
-		flat, _ := r.rest[0].([]any)
-		for i := 0; i+1 < len(flat); i += 2 {
-			g, err1 := keyOf(flat[i])
-			n, err2 := keyOf(flat[i+1])
-			if err1 != nil || err2 != nil {
-				return nil, errShape(flat[i])
+		for i := 0; i+1 < len(r.rest); i += 2 {
+			g, err := keyOf(r.rest[i])
+			if err != nil {
+				return nil, err
+			}
+			n, err := keyOf(r.rest[i+1])
+			if err != nil {
+				return nil, err
 			}
 			counts[segmentKey(o, rankcore.Segment(g))] += n
 		}
@@ -144,19 +143,4 @@ func (s *Store) segmentsOf(ctx context.Context, b *rankcore.Board, season rankco
 	case <-ctx.Done():
 		return nil, unavailable(ctx, ctx.Err())
 	}
-}
-
-// loadSegments ends within the store's step timeout.
-func (s *Store) loadSegments(ctx context.Context, b *rankcore.Board, season rankcore.SeasonID, asOf time.Time) (*aggregate, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.stepTimeout)
-	defer cancel()
-	list, err := ask(ctx, s.steps, question{script: segmentsScript, board: b, season: season, segments: true}, allShards(b))
-	if err != nil {
-		return nil, err
-	}
-	segments, err := newAggregate(b.Order, season, asOf, list)
-	if err != nil {
-		return nil, unavailable(ctx, err)
-	}
-	return segments, nil
 }

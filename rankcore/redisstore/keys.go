@@ -20,6 +20,9 @@ func prefix(b *rankcore.Board, shard int) string {
 	return "rank:{" + string(b.ID) + ":" + strconv.Itoa(shard) + "}:"
 }
 
+// seasonField is the field of a shard's meta that tells of a season.
+func seasonField(season rankcore.SeasonID) string { return "s:" + string(season) }
+
 // shardKeys are what scripts that change or audit a shard are given.
 func shardKeys(b *rankcore.Board, shard int) []string {
 	p := prefix(b, shard)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"rankgate/rankcore"
 )
 
@@ -21,11 +19,10 @@ type reading struct {
 
 // question is a read script with what it asks of one season. extra are the script's own arguments.
 type question struct {
-	script   script
-	board    *rankcore.Board
-	season   rankcore.SeasonID
-	segments bool // give the script the segments too
-	extra    []any
+	script script
+	board  *rankcore.Board
+	season rankcore.SeasonID
+	extra  []any
 }
 
 // read asks the given shards at once and waits for all: a shard that is missing would silently improve
@@ -34,26 +31,23 @@ type question struct {
 func (s *Store) read(ctx context.Context, q question, shards []int) ([]reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
 	defer cancel()
-	return ask(ctx, s.reads, q, shards)
-}
-
-func ask(ctx context.Context, client redis.UniversalClient, q question, shards []int) ([]reading, error) {
-	calls, args := make([]call, len(shards)), append([]any{"s:" + string(q.season)}, q.extra...)
+	calls, args := make([]call, len(shards)), append([]any{seasonField(q.season)}, q.extra...)
 	for i, shard := range shards {
 		p := prefix(q.board, shard)
-		keys := []string{p + "meta", p + string(q.season) + ":main"}
-		if q.segments {
-			keys = append(keys, p+string(q.season)+":segment")
-		}
-		calls[i] = call{keys, args}
+		calls[i] = call{[]string{p + "meta", p + string(q.season) + ":main"}, args}
 	}
 	list, layout := make([]reading, len(shards)), layout(q.board)
-	for i, cmd := range run(ctx, client, q.script, calls) {
-		r, err := readingOf(cmd, layout)
+	for i, cmd := range run(ctx, s.reads, q.script, calls) {
+		values, err := cmd.Slice()
+		if err == nil && len(values) < 3 {
+			err = errShape(values)
+		}
+		if err == nil {
+			list[i], err = readingOf(layout, values[:2], integer(values[2]), values[3:])
+		}
 		if err != nil {
 			return nil, unavailable(ctx, fmt.Errorf("shard %d of board %s: %w", shards[i], q.board.ID, err))
 		}
-		list[i] = r
 	}
 	return list, nil
 }
@@ -63,30 +57,23 @@ type notReady string
 
 func (n notReady) Error() string { return string(n) }
 
-// readingOf checks what every read script answers first. It compares the one count that can make a rank wrong;
-// the applier's audit compares them all.
-func readingOf(cmd *redis.Cmd, layout string) (reading, error) {
-	values, err := cmd.Slice()
-	if err != nil {
-		return reading{}, err
+// readingOf checks what meta says, the layout and the season, against the layout a board has and the members there
+// are. It compares the one count that can make a rank wrong; the applier's audit compares them all.
+func readingOf(layout string, meta []any, members int64, rest []any) (r reading, err error) {
+	if meta[0] == nil {
+		return r, notReady("it has taken in nothing of the log")
 	}
-	if len(values) < 3 {
-		return reading{}, errShape(values)
+	if created := text(meta[0]); created != layout {
+		return r, notReady("it was created as " + created + ", the board is " + layout)
 	}
-	if values[0] == nil {
-		return reading{}, notReady("it has taken in nothing of the log")
-	}
-	if created := text(values[0]); created != layout {
-		return reading{}, notReady("it was created as " + created + ", the board is " + layout)
-	}
-	r := reading{rest: values[3:]}
-	if values[1] != nil {
-		if r.members, r.changed, err = seasonMeta(text(values[1])); err != nil {
-			return reading{}, err
+	r.rest = rest
+	if meta[1] != nil {
+		if r.members, r.changed, err = seasonMeta(text(meta[1])); err != nil {
+			return r, err
 		}
 	}
-	if r.members != integer(values[2]) {
-		return reading{}, notReady("its members differ from their count")
+	if r.members != members {
+		return r, notReady("its members differ from their count")
 	}
 	return r, nil
 }

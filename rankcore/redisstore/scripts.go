@@ -26,7 +26,6 @@ var (
 	membersScript  = loadScript(readOnly, "members.lua")
 	countScript    = loadScript(readOnly, "count.lua")
 	ownScript      = loadScript(readOnly, "own.lua")
-	segmentsScript = loadScript(readOnly, "segments.lua")
 )
 
 const readOnly = "#!lua flags=no-writes\n"
