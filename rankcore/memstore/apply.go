@@ -16,9 +16,9 @@ type prepared struct {
 
 // move is a score that an operation gives a user in one season.
 type move struct {
-	season *season
+	season *season          // nil: the shard does not have it yet
 	in     *rankcore.Season // the season as the operation names it
-	had    bool
+	ref    uint32           // of the member; 0: not ranked yet, or hidden
 	score  rankcore.Score
 }
 
@@ -129,19 +129,12 @@ func (s *shard) score(op *rankcore.PlacedOp, hash uint32, to rankcore.Position) 
 	s.moves = s.moves[:0]
 	for i := range op.Seasons {
 		m := move{in: &op.Seasons[i], season: s.seasons[op.Seasons[i].ID]}
-		old := rankcore.Score(0)
-		switch {
-		case m.season == nil:
-		case hidden:
-			old, m.had = m.season.aside[op.User]
-		default:
-			old, m.had = m.season.score(hash, op.User)
-		}
-		m.score = s.next(op, old, m.had)
+		old, had := m.look(op.User, hash, hidden)
+		m.score = s.next(op, old, had)
 		if !m.score.InRange() {
 			return rankcore.OutOfRange
 		}
-		if !m.had || m.score != old {
+		if !had || m.score != old {
 			s.moves = append(s.moves, m)
 		}
 	}
@@ -152,6 +145,21 @@ func (s *shard) score(op *rankcore.PlacedOp, hash uint32, to rankcore.Position) 
 		return rankcore.Unchanged
 	}
 	return rankcore.Applied
+}
+
+// look finds the score that the user has now, and its record.
+func (m *move) look(user rankcore.UserID, hash uint32, hidden bool) (old rankcore.Score, had bool) {
+	switch {
+	case m.season == nil:
+		return 0, false
+	case hidden:
+		old, had = m.season.aside[user]
+		return old, had
+	}
+	if m.ref = m.season.ref(hash, user); m.ref == 0 {
+		return 0, false
+	}
+	return m.season.arena.score(m.ref), true
 }
 
 // next is the score that the operation makes of an old one.
@@ -174,8 +182,8 @@ func (s *shard) write(m *move, user rankcore.UserID, hash uint32, hidden bool, t
 	case hidden:
 		m.season.aside[rankcore.UserID(strings.Clone(string(user)))] = m.score
 		return // readers see no change
-	case m.had:
-		m.season.move(hash, user, m.score)
+	case m.ref != 0:
+		m.season.move(m.ref, m.score)
 	default:
 		m.season.enter(hash, user, m.score)
 	}

@@ -20,7 +20,7 @@ type encoder struct {
 // encode writes st to w. The format is that of decode; it holds scores as keys of the season's order,
 // each as the difference to the one before, so that it compresses well and loads without a sort.
 func encode(ctx context.Context, w io.Writer, st *state) error {
-	e := &encoder{ctx: ctx, w: bufio.NewWriterSize(w, 64<<10)}
+	e := &encoder{ctx: ctx, w: bufio.NewWriterSize(w, 64<<10), err: ctx.Err()}
 	e.position(st.position)
 	e.flag(st.lost)
 	e.uvarint(uint64(len(st.hidden)))

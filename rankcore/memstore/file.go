@@ -116,39 +116,27 @@ func fill(ctx context.Context, w io.Writer, z *zstd.Encoder, h header, st *state
 	return sum.size + sumBytes, err
 }
 
-// read returns the state of a file that is whole, still compressed, and its header.
-func read(path string) (header, []byte, error) {
+// checkpoint is what a whole file holds.
+type checkpoint struct {
+	header
+	compressed []byte // the state
+}
+
+// read returns the content of a file. It fails with errNotWhole when that is not what was once written.
+func read(path string) (c checkpoint, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return header{}, nil, err
+		return c, err
 	}
-	h, err := parseHeader(data)
-	if err != nil || len(data) < headerBytes+sumBytes {
-		return header{}, nil, errNotWhole
+	if c.header, err = parseHeader(data); err != nil || len(data) < headerBytes+sumBytes {
+		return c, errNotWhole
 	}
 	content := data[:len(data)-sumBytes]
 	if xxhash.Sum64(content) != binary.LittleEndian.Uint64(data[len(content):]) {
-		return header{}, nil, fmt.Errorf("%w: the checksum differs", errNotWhole)
+		return c, fmt.Errorf("%w: the checksum differs", errNotWhole)
 	}
-	return h, content[headerBytes:], nil
-}
-
-// generationAt is the generation that a file claims, whole or not; 0 when it does not even do that.
-func generationAt(path string) uint64 {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	var head [headerBytes]byte
-	if _, err := io.ReadFull(f, head[:]); err != nil {
-		return 0
-	}
-	h, err := parseHeader(head[:])
-	if err != nil {
-		return 0
-	}
-	return h.generation
+	c.compressed = content[headerBytes:]
+	return c, nil
 }
 
 // syncDir makes the renames in a folder last.

@@ -1,11 +1,13 @@
 package memstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
@@ -58,54 +60,60 @@ func (s *Store) loadShards(b *rankcore.Board) (*board, error) {
 // loadShard reads the newer of a shard's two checkpoints, or the older one if that is not whole. With
 // neither the shard is empty, and the log has to feed it from its first message.
 func (s *Store) loadShard(b *rankcore.Board, f *file) (*shard, error) {
-	newest := uint64(0)
-	if generationAt(f.path(1)) > generationAt(f.path(0)) {
-		newest = 1
-	}
-	for _, slot := range []uint64{newest, newest + 1} {
-		path := f.path(slot)
-		sh, h, err := loadFile(path, b, int(f.header.shard))
+	var found []checkpoint
+	for slot := range uint64(2) {
+		c, err := read(f.path(slot))
 		switch {
 		case err == nil:
-			f.header, f.saved = h, sh.position
-			return sh, nil
-		case errors.Is(err, os.ErrNotExist):
-		case errors.Is(err, os.ErrPermission), errors.Is(err, errLayout):
+			found = append(found, c)
+		case errors.Is(err, errNotWhole):
+			s.passOver(f, f.path(slot), err)
+		case !errors.Is(err, os.ErrNotExist):
 			return nil, err
-		default:
-			s.metrics.badFiles.Inc()
-			s.log.Error("a checkpoint cannot be used; taking the one before, or reading the log from its start",
-				"board", b.ID, "shard", f.header.shard, "file", path, "error", err)
 		}
+	}
+	slices.SortFunc(found, func(a, b checkpoint) int { return cmp.Compare(b.generation, a.generation) })
+	for _, c := range found {
+		if err := f.header.fits(&c.header); err != nil {
+			return nil, err
+		}
+		sh := newShard(b, int(f.header.shard))
+		if err := c.restore(sh); err != nil {
+			s.passOver(f, f.path(c.generation), err)
+			continue
+		}
+		f.header, f.saved = c.header, sh.position
+		return sh, nil
 	}
 	return newShard(b, int(f.header.shard)), nil
 }
 
-var errLayout = errors.New("a board's shard count is fixed once it exists")
+func (s *Store) passOver(f *file, path string, err error) {
+	s.metrics.badFiles.Inc()
+	s.log.Error("a checkpoint cannot be used; taking the one before, or reading the log from its start",
+		"board", f.header.board, "shard", f.header.shard, "file", path, "error", err)
+}
 
-// loadFile reads one checkpoint file into a new shard.
-func loadFile(path string, b *rankcore.Board, index int) (*shard, header, error) {
-	h, compressed, err := read(path)
-	if err != nil {
-		return nil, h, err
+// fits says whether a file found in this place was written for it.
+func (h *header) fits(found *header) error {
+	if found.board == h.board && found.shards == h.shards && found.shard == h.shard {
+		return nil
 	}
-	if h.board != b.ID || int(h.shards) != b.Shards || int(h.shard) != index {
-		return nil, h, fmt.Errorf("%w: %s was written for shard %d of %d of board %q, not for shard %d of %d of board %q; "+
-			"configure shards: %[3]d, or move the board's checkpoints away to have it built from the log again",
-			errLayout, path, h.shard, h.shards, h.board, index, b.Shards, b.ID)
-	}
+	return fmt.Errorf("its checkpoints were written for %d shards (board %q, shard %d), not for %d (board %q, shard %d); "+
+		"a shard count is fixed once the board exists: configure shards: %[1]d, or move the checkpoints away to have the board built from the log again",
+		found.shards, found.board, found.shard, h.shards, h.board, h.shard)
+}
+
+// restore fills an empty shard with the checkpoint's state.
+func (c *checkpoint) restore(s *shard) error {
 	plain, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err != nil {
-		return nil, h, err
+		return err
 	}
 	defer plain.Close()
-	data, err := plain.DecodeAll(compressed, nil)
+	data, err := plain.DecodeAll(c.compressed, nil)
 	if err != nil {
-		return nil, h, err
+		return err
 	}
-	s := newShard(b, index)
-	if err := decode(data, s); err != nil {
-		return nil, h, err
-	}
-	return s, h, nil
+	return decode(data, s)
 }

@@ -13,7 +13,7 @@ import (
 type view struct {
 	rankcore.Meta
 	order rankcore.Order
-	parts []*season // of the shards that have members in it
+	parts []*season // of the shards that have members in it; none is empty
 }
 
 // read calls f with the season as it stands in all shards, which are held together so that totals, ranks
@@ -27,12 +27,16 @@ func (bd *board) read(id rankcore.SeasonID, f func(v *view) error) error {
 		if s.position.IsNone() {
 			return &rankcore.Unavailable{Reason: rankcore.ShardRebuilding}
 		}
-		if se := s.seasons[id]; se != nil {
+		se := s.seasons[id]
+		if se == nil {
+			continue
+		}
+		if newer(se.changed, v.Version) {
+			v.Version = se.changed
+		}
+		if se.ranked.size > 0 {
 			v.parts = append(v.parts, se)
 			v.Total += int64(se.ranked.size)
-			if newer(se.changed, v.Version) {
-				v.Version = se.changed
-			}
 		}
 	}
 	return f(&v)
@@ -108,29 +112,43 @@ func (s *Store) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Stand
 	return standing, nil
 }
 
-// below is how many members have a smaller key, which is to say stand strictly before it.
-func (v *view) below(key int64) (n int64) {
+// below is how many members have a key smaller than lo, which is to say stand strictly before it, and how
+// many one smaller than hi, which is not smaller than lo.
+func (v *view) below(lo, hi int64) (belowLo, belowHi int64) {
+	// First to the leaves, then into them: searches that follow one another closely wait for memory
+	// together, which for most shards is all their time.
+	var room [64]*leaf
+	leaves := room[:0]
 	for _, p := range v.parts {
-		n += p.ranked.below(key)
+		l, before := p.ranked.leafFor(lo)
+		belowLo += before
+		leaves = append(leaves, l)
 	}
-	return n
+	between := int64(0)
+	for i, l := range leaves {
+		n := l.below(lo)
+		belowLo += int64(n)
+		if n == int(l.n) || l.keys[n] < hi { // the keys between are here, or may be in the next leaf
+			between += v.parts[i].ranked.below(hi) - v.parts[i].ranked.below(lo)
+		}
+	}
+	return belowLo, belowLo + between
 }
 
 func (v *view) rank(st *rankcore.Standing) {
 	key := v.order.Key(st.Score)
-	better := v.below(key)
-	st.Tied = v.below(key+1) - better
+	better, notWorse := v.below(key, key+1)
 	st.Precision = rankcore.Exact
 	st.Rank, st.Low, st.High = better+1, better+1, better+1
-	st.Percentile = rankcore.Percentile(v.Total-better-st.Tied, v.Total)
+	st.Tied = notWorse - better
+	st.Percentile = rankcore.Percentile(v.Total-notWorse, v.Total)
 }
 
 // estimate knows no more than the segment counts say, which the tree answers as well.
 func (v *view) estimate(st *rankcore.Standing) {
 	best, worst := v.order.Edges(rankcore.SegmentOf(st.Score))
-	better := v.below(v.order.Key(best))
-	within := v.below(v.order.Key(worst)+1) - better
-	e := rankcore.EstimateRank(v.order, st.Score, better, within)
+	better, notWorse := v.below(v.order.Key(best), v.order.Key(worst)+1)
+	e := rankcore.EstimateRank(v.order, st.Score, better, notWorse-better)
 	st.Precision = rankcore.Approx
 	st.Rank, st.Low, st.High = e.Rank, e.Low, e.High
 	worse := v.Total - e.Rank
@@ -147,7 +165,9 @@ func (v *view) rows(offset, limit int) []rankcore.Entry {
 	}
 	rows := v.first(offset + limit)[offset:]
 	own(rows)
-	rankcore.SetRanks(rows, v.below(v.order.Key(rows[0].Score)), int64(offset))
+	key := v.order.Key(rows[0].Score)
+	better, _ := v.below(key, key)
+	rankcore.SetRanks(rows, better, int64(offset))
 	return rows
 }
 

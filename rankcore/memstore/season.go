@@ -38,13 +38,22 @@ func (s *season) find(hash uint32, user rankcore.UserID) int {
 	return s.byName.find(hash, func(ref uint32) bool { return s.arena.name(ref) == user })
 }
 
-// score is the score of a ranked user.
-func (s *season) score(hash uint32, user rankcore.UserID) (rankcore.Score, bool) {
+// ref is the member's record; 0 when the user is not ranked.
+func (s *season) ref(hash uint32, user rankcore.UserID) uint32 {
 	i := s.find(hash, user)
 	if i < 0 {
+		return 0
+	}
+	return s.byName.slots[i].ref
+}
+
+// score is the score of a ranked user.
+func (s *season) score(hash uint32, user rankcore.UserID) (rankcore.Score, bool) {
+	ref := s.ref(hash, user)
+	if ref == 0 {
 		return 0, false
 	}
-	return s.arena.score(s.byName.slots[i].ref), true
+	return s.arena.score(ref), true
 }
 
 // enter ranks a user who is not ranked.
@@ -55,9 +64,8 @@ func (s *season) enter(hash uint32, user rankcore.UserID, score rankcore.Score) 
 	s.ranked.insert(entry{s.order.Key(score), ref})
 }
 
-// move gives a ranked user another score.
-func (s *season) move(hash uint32, user rankcore.UserID, score rankcore.Score) {
-	ref := s.byName.slots[s.find(hash, user)].ref
+// move gives a member another score.
+func (s *season) move(ref uint32, score rankcore.Score) {
 	s.ranked.remove(entry{s.order.Key(s.arena.score(ref)), ref})
 	s.arena.setScore(ref, score)
 	s.ranked.insert(entry{s.order.Key(score), ref})

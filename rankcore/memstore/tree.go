@@ -1,10 +1,6 @@
 package memstore
 
-import (
-	"math"
-
-	"rankgate/rankcore"
-)
+import "rankgate/rankcore"
 
 // Sizes of nodes: a leaf is 1 KiB and an inner node 2 KiB, both exact sizes of Go's allocator.
 const (
@@ -57,14 +53,6 @@ type tree struct {
 	names *arena
 }
 
-// before reports whether a stands before b: by key, then by name, bytes ascending.
-func (t *tree) before(a, b entry) bool {
-	if a.key != b.key {
-		return a.key < b.key
-	}
-	return a.ref != b.ref && t.names.name(a.ref) < t.names.name(b.ref)
-}
-
 // freeze returns a copy of the tree as it is now, which names finds its members' names.
 func (t *tree) freeze(names *arena) tree {
 	frozen := *t
@@ -74,79 +62,74 @@ func (t *tree) freeze(names *arena) tree {
 }
 
 // find is the number of entries in the leaf that stand before e.
-func (l *leaf) find(t *tree, e entry) int {
-	lo, hi := 0, int(l.n)
+func (l *leaf) find(t *tree, e entry) int { return t.find(l.keys[:l.n], l.refs[:l.n], e) }
+
+// find is the subtree that holds e or would.
+func (n *inner) find(t *tree, e entry) int {
+	i := t.find(n.keys[1:n.n], n.refs[1:n.n], e)
+	if i+1 < int(n.n) && n.keys[i+1] == e.key && t.names.name(n.refs[i+1]) == t.names.name(e.ref) {
+		i++ // e made this bound, now or before it left and came back
+	}
+	return i
+}
+
+// find is how many of the entries, in order and in two arrays, stand before e: by key, then by name,
+// bytes ascending.
+func (t *tree) find(keys []int64, refs []uint32, e entry) int {
+	lo := smaller(keys, e.key)
+	if lo == len(keys) || keys[lo] != e.key {
+		return lo
+	}
+	hi := lo + smaller(keys[lo:], e.key+1)
+	name := t.names.name(e.ref)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if t.before(entry{l.keys[mid], l.refs[mid]}, e) {
+		if refs[mid] != e.ref && t.names.name(refs[mid]) < name {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
 	return lo
-}
-
-// find is the subtree that holds e or would.
-func (n *inner) find(t *tree, e entry) int {
-	lo, hi := 1, int(n.n)
-	for lo < hi {
-		mid := int(uint(lo+hi) >> 1)
-		if t.before(e, entry{n.keys[mid], n.refs[mid]}) {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return lo - 1
 }
 
 // below is how many entries have a smaller key.
 func (t *tree) below(key int64) int64 {
-	below := int64(0)
+	l, before := t.leafFor(key)
+	return before + int64(l.below(key))
+}
+
+// leafFor is the leaf in which the smaller keys end, and how many entries stand before that leaf.
+// The tree must not be empty.
+func (t *tree) leafFor(key int64) (l *leaf, before int64) {
 	at := t.root
 	for at.inner != nil {
-		n := at.inner
-		lo, hi := 1, int(n.n)
-		for lo < hi {
-			mid := int(uint(lo+hi) >> 1)
-			if n.keys[mid] < key {
-				lo = mid + 1
-			} else {
-				hi = mid
-			}
+		i := smaller(at.inner.keys[1:at.inner.n], key)
+		for _, c := range at.inner.counts[:i] {
+			before += int64(c)
 		}
-		for _, c := range n.counts[:lo-1] {
-			below += int64(c)
-		}
-		at = n.kids[lo-1]
+		at = at.inner.kids[i]
 	}
-	if at.leaf != nil {
-		below += int64(at.leaf.below(key))
-	}
-	return below
+	return at.leaf, before
 }
 
 // below is how many entries of the leaf have a smaller key.
-func (l *leaf) below(key int64) int {
-	lo, hi := 0, int(l.n)
-	for lo < hi {
-		mid := int(uint(lo+hi) >> 1)
-		if l.keys[mid] < key {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo
-}
+func (l *leaf) below(key int64) int { return smaller(l.keys[:l.n], key) }
 
-// upTo is how many entries have this key or a smaller one.
-func (t *tree) upTo(key int64) int64 {
-	if key == math.MaxInt64 {
-		return int64(t.size)
+// smaller is how many of the keys, in order, are smaller than key. It takes the sign of the difference
+// instead of comparing, so that no jump depends on the keys: half of those would be guessed wrong, at three
+// times the cost. Scores keep within ±2^53, so differences do not overflow.
+func smaller(keys []int64, key int64) int {
+	base, n := 0, len(keys)
+	for n > 1 {
+		half := n / 2
+		base += half & int((keys[base+half-1]-key)>>63)
+		n -= half
 	}
-	return t.below(key + 1)
+	if n == 1 {
+		base -= int((keys[base] - key) >> 63)
+	}
+	return base
 }
 
 // scan yields the entries in order from the skip-th on, until yield returns false.

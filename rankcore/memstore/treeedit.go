@@ -50,12 +50,12 @@ func (t *tree) insertInto(at node, e entry) (right node, bound entry) {
 			return node{}, entry{}
 		}
 		r := l.split(e.key > l.keys[leafMax-1])
-		if bound = r.first(); t.before(e, bound) {
-			l.insert(l.find(t, e), e)
+		if i := r.find(t, e); i > 0 {
+			r.insert(i, e)
 		} else {
-			r.insert(r.find(t, e), e)
+			l.insert(l.find(t, e), e)
 		}
-		return node{leaf: r}, bound
+		return node{leaf: r}, r.first()
 	}
 	n := at.inner
 	i := n.find(t, e)

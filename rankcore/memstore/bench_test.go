@@ -1,0 +1,192 @@
+package memstore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"rankgate/rankcore"
+)
+
+const benchMembers = 1_000_000
+
+// crowd is a board of a million members over 16 shards, and what is needed to go on writing it.
+type crowd struct {
+	store *Store
+	board *rankcore.Board
+	at    rankcore.Position
+	rand  *rand.Rand
+	bytes int // of the ids
+}
+
+func benchBoard() *rankcore.Board {
+	return &rankcore.Board{
+		ID: "crowd", Update: rankcore.UpdateSet, Shards: 16, Seasons: []rankcore.SeasonKind{rankcore.All}, Location: time.UTC,
+		Head: 1000, Dedupe: 10 * time.Minute, Freshness: time.Second,
+	}
+}
+
+func newCrowd(tb testing.TB, dir string, members int) *crowd {
+	tb.Helper()
+	c := &crowd{board: benchBoard(), rand: rand.New(rand.NewPCG(1, 2)), at: rankcore.Position{Time: time.Now().UnixNano()}}
+	var err error
+	if c.store, err = New(Config{Dir: dir, Boards: []*rankcore.Board{c.board}}); err != nil {
+		tb.Fatal(err)
+	}
+	for i := 0; i < members; i += 500 {
+		ops := make([]rankcore.PlacedOp, 0, 500)
+		for j := i; j < min(i+500, members); j++ {
+			ops = append(ops, c.set(j))
+			c.bytes += len(ops[len(ops)-1].User)
+		}
+		c.feed(tb, ops)
+	}
+	return c
+}
+
+var allTime = []rankcore.Season{{ID: "all", Kind: rankcore.All}}
+
+func crowdUser(i int) rankcore.UserID { return rankcore.UserID(fmt.Sprintf("player-%08d", i)) }
+
+// set gives a member a score it hardly has yet, of some 5 M that are possible.
+func (c *crowd) set(i int) rankcore.PlacedOp {
+	return rankcore.PlacedOp{
+		Op:      rankcore.Op{User: crowdUser(i), Kind: rankcore.OpSet, Value: rankcore.Score(c.rand.ExpFloat64() * 1e6)},
+		Seasons: allTime,
+	}
+}
+
+// sets are n such operations on any of the first members.
+func (c *crowd) sets(n, members int) []rankcore.PlacedOp {
+	ops := make([]rankcore.PlacedOp, n)
+	for i := range ops {
+		ops[i] = c.set(c.rand.IntN(members))
+	}
+	return ops
+}
+
+// feed takes operations in on all shards, as one message.
+func (c *crowd) feed(tb testing.TB, ops []rankcore.PlacedOp) {
+	tb.Helper()
+	to := rankcore.Position{Seq: c.at.Seq + 1, Time: c.at.Time + int64(time.Millisecond)}
+	steps := make([]rankcore.Step, c.board.Shards)
+	for i := range steps {
+		from := c.at
+		if c.at.Seq == 0 {
+			from = rankcore.Position{}
+		}
+		steps[i] = rankcore.Step{Shard: i, From: from, To: to}
+	}
+	for _, op := range ops {
+		op.Stored = to.At().UnixMilli()
+		s := c.board.Shard(op.User)
+		steps[s].Ops = append(steps[s].Ops, op)
+	}
+	for _, r := range c.store.Apply(tb.Context(), c.board, steps) {
+		if r.State != rankcore.StepApplied {
+			tb.Fatalf("step: %+v", r)
+		}
+	}
+	c.at = to
+}
+
+func BenchmarkUpdate(b *testing.B) {
+	c := newCrowd(b, "", benchMembers)
+	for _, ids := range []bool{false, true} {
+		b.Run(fmt.Sprintf("ids=%v", ids), func(b *testing.B) {
+			batch, n := make([]rankcore.PlacedOp, 500), 0
+			for b.Loop() {
+				op := &batch[n%len(batch)]
+				*op = c.set(c.rand.IntN(benchMembers))
+				if ids {
+					op.ID = fmt.Sprintf("event-%d", n)
+				}
+				if n++; n%len(batch) == 0 {
+					c.feed(b, batch)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkRank(b *testing.B) {
+	c := newCrowd(b, "", benchMembers)
+	for _, p := range []rankcore.Precision{rankcore.Exact, rankcore.Approx} {
+		b.Run(p.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				q := rankcore.RankQuery{Board: c.board, Season: "all", User: crowdUser(c.rand.IntN(benchMembers)), Precision: p}
+				if _, err := c.store.Rank(b.Context(), q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkTop(b *testing.B) {
+	c := newCrowd(b, "", benchMembers)
+	for _, limit := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprint(limit), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.store.Top(b.Context(), rankcore.TopQuery{Board: c.board, Season: "all", Limit: limit}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkMemory tells what a member costs beyond the bytes of its id, when every score has changed once.
+func BenchmarkMemory(b *testing.B) {
+	var before, after runtime.MemStats
+	for b.Loop() {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		c := newCrowd(b, "", benchMembers)
+		for i := 0; i < benchMembers; i += 500 {
+			c.feed(b, c.sets(500, benchMembers))
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc-uint64(c.bytes))/benchMembers, "B/member")
+		runtime.KeepAlive(c)
+	}
+}
+
+// BenchmarkCheckpoint tells what it takes to write a million members, freeze their shards, and load them.
+func BenchmarkCheckpoint(b *testing.B) {
+	c := newCrowd(b, b.TempDir(), benchMembers)
+	z, err := newCompressor()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("write", func(b *testing.B) {
+		for b.Loop() {
+			size := int64(0)
+			for _, sv := range c.store.savings() {
+				n, err := sv.file.write(b.Context(), z, sv.shard.freeze())
+				if err != nil {
+					b.Fatal(err)
+				}
+				size += n
+			}
+			b.ReportMetric(float64(size)/benchMembers, "B/member")
+		}
+	})
+	b.Run("freeze", func(b *testing.B) {
+		for b.Loop() {
+			c.store.boards["crowd"].shards[0].freeze()
+		}
+	})
+	b.Run("load", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := New(Config{Dir: c.store.dir, Boards: []*rankcore.Board{c.board}}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
