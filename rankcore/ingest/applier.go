@@ -205,6 +205,7 @@ func (a *Applier) ask(ctx context.Context) []rankcore.Position {
 			sh.answered(res)
 			sh.state = ahead
 			all = append(all, sh.pos)
+		case rankcore.StepDamaged: // unknown: a catch-up sees to it
 		case rankcore.StepFailed:
 			sh.failed(time.Now())
 		}

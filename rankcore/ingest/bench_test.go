@@ -34,6 +34,7 @@ func benchLog(b *testing.B, board *rankcore.Board) *Log {
 }
 
 func runInBench(b *testing.B, run func(context.Context) error) {
+	b.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

@@ -40,6 +40,7 @@ func (a *Applier) beatShards(ctx context.Context, numbers []int) {
 			steps = append(steps, rankcore.Step{Shard: s, From: sh.pos, To: a.main.cursor, Lost: sh.lost})
 		case ahead, rebuild:
 			steps = append(steps, rankcore.Step{Shard: s, From: sh.pos, To: sh.pos})
+		default: // a catch-up has it, or will
 		}
 	}
 	if len(steps) == 0 {

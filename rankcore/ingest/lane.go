@@ -26,7 +26,6 @@ type task struct {
 	message []int32
 	next    int // ops of this that the step out now carries
 	to      rankcore.Position
-	lost    bool
 }
 
 // take applies a run to the lane's shards and moves the cursor to its end. It returns what changed.
@@ -54,22 +53,22 @@ func (l *lane) take(ctx context.Context, r *run) rankcore.Change {
 // meets says behind which message of the run the shard needs what follows: -1 is all of it, not ok nothing.
 // A shard that is ahead joins only where the run shows its very position.
 func (l *lane) meets(sh *shard, r *run) (after int, ok bool) {
-	switch sh.state {
-	case following:
+	if sh.state == following {
 		return -1, true
-	case ahead:
-		i := r.reach(sh.pos.Seq)
-		if i == len(r.names) {
-			return 0, false
-		}
-		if r.names[i] != sh.pos {
-			sh.astray()
-			return 0, false
-		}
-		sh.state = following
-		return i, true
 	}
-	return 0, false
+	if sh.state != ahead {
+		return 0, false
+	}
+	i := r.reach(sh.pos.Seq)
+	if i == len(r.names) {
+		return 0, false
+	}
+	if r.names[i] != sh.pos {
+		sh.astray()
+		return 0, false
+	}
+	sh.state = following
+	return i, true
 }
 
 // step sends one step to each shard that has a task, in one call, and returns the tasks that remain.

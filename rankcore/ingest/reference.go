@@ -29,7 +29,7 @@ func (r *reference) confirm(ctx context.Context, ack stored, connection uint64) 
 	defer r.mu.Unlock()
 	now := r.log.stream.reconnects()
 	if r.since == 0 || r.connection != now || connection != now || ack.Seq <= r.checked.Seq {
-		if err := r.verify(ctx, true); err != nil {
+		if err := r.verify(ctx, connection == now); err != nil {
 			return WritePosition{}, fmt.Errorf("%w: stored, but the log could not be verified; safe to send again with the same ids: %w", ErrLogUnavailable, err)
 		}
 	}

@@ -45,6 +45,7 @@ func newRig(t *testing.T) *rig {
 
 // testLogger shows what was logged when the test failed.
 func testLogger(t *testing.T) *slog.Logger {
+	t.Helper()
 	var mu sync.Mutex
 	var text []byte
 	t.Cleanup(func() {
@@ -154,6 +155,7 @@ func (r *rig) runApplier(l *Log, b *rankcore.Board, store Shards) (a *Applier, s
 }
 
 func running(t *testing.T, run func(context.Context) error) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- run(ctx) }()
