@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -124,6 +125,42 @@ func BenchmarkRank(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkRankDuringWrites tells how long a rank takes while one applier writes as fast as it can, in
+// messages of 8,000 operations, about 500 for each shard.
+func BenchmarkRankDuringWrites(b *testing.B) {
+	c := newCrowd(b, "", benchMembers)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	writes := 0
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				c.feed(b, c.sets(8000, benchMembers))
+				writes += 8000
+			}
+		}
+	}()
+	var took []time.Duration
+	users := rand.New(rand.NewPCG(3, 4))
+	for b.Loop() {
+		began := time.Now()
+		q := rankcore.RankQuery{Board: c.board, Season: "all", User: crowdUser(users.IntN(benchMembers))}
+		if _, err := c.store.Rank(b.Context(), q); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+	}
+	close(stop)
+	<-stopped
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-us")
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-us")
+	b.ReportMetric(float64(writes)/b.Elapsed().Seconds(), "writes/s")
 }
 
 func BenchmarkTop(b *testing.B) {

@@ -3,6 +3,7 @@ package memstore
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,10 +43,11 @@ func (bd *board) read(id rankcore.SeasonID, f func(v *view) error) error {
 	return f(&v)
 }
 
-// hold takes all shards for reading, in order. A writer holds one shard and waits for none, so there is
-// no circle.
+// hold takes all shards for reading. A writer holds one shard and waits for none, so there is no circle.
+// Writers go through a batch from the first shard to the last; readers go the other way, so that they meet
+// once. Going the same way, a reader would wait behind the writer at one shard after the other.
 func (bd *board) hold() {
-	for _, s := range bd.shards {
+	for _, s := range slices.Backward(bd.shards) {
 		s.mu.RLock()
 	}
 }

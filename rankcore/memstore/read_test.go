@@ -58,6 +58,7 @@ func TestReadsDuringWrites(t *testing.T) {
 }
 
 func (c *crowd) checkAnswers(t *testing.T, user rankcore.UserID) {
+	t.Helper()
 	page, err := c.store.Top(t.Context(), rankcore.TopQuery{Board: c.board, Season: "all", Offset: 40, Limit: 30})
 	if err != nil || page.Total != 3000 || len(page.Entries) != 30 {
 		t.Errorf("top: %+v, %v", page, err)
