@@ -33,15 +33,20 @@ func (s *Store) audit(ctx context.Context, b *rankcore.Board, shards []int) []ra
 // at all; after StepFailed it may be sent again as it is: if it did happen, the shard answers StepAt its To.
 // Outcomes then tells what became of operations with ids.
 //
+// A step of more than 65535 operations fails; some 500 keep Redis responsive.
+//
 // In Redis Cluster a node that moves a shard away while it answers may be asked twice, and then a step that
 // happened can answer StepAt its To at once.
 func (s *Store) Apply(ctx context.Context, b *rankcore.Board, steps []rankcore.Step) []rankcore.StepResult {
 	results := make([]rankcore.StepResult, len(steps))
 	var audits, changes, shards []int // indexes of steps; shards of audits
 	for i, step := range steps {
-		if isAudit(step) {
+		switch {
+		case isAudit(step):
 			audits, shards = append(audits, i), append(shards, step.Shard)
-		} else {
+		case len(step.Ops) > maxStepOps:
+			results[i].Err = fmt.Errorf("a step of %d operations: at most %d are taken", len(step.Ops), maxStepOps)
+		default:
 			changes = append(changes, i)
 		}
 	}

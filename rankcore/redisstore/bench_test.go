@@ -1,10 +1,14 @@
 package redisstore_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"regexp"
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"rankgate/loadtest/servers"
 	"rankgate/rankcore"
@@ -62,6 +66,40 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
+// BenchmarkPlainZAdd is what the same changes cost without ranks, ids or a position: one ZADD of 500 members for
+// each shard. The machine's mood is in both figures, so compare the two of one run.
+func BenchmarkPlainZAdd(b *testing.B) {
+	server := servers.Redis(b)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, ReadTimeout: patience})
+	defer func() { _ = client.Close() }()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	const shards, perShard = 4, 100_000
+	send := func(shard int, next func(i int) redis.Z, n int) {
+		members := make([]redis.Z, n)
+		for i := range members {
+			members[i] = next(i)
+		}
+		if err := client.ZAdd(b.Context(), strconv.Itoa(shard), members...).Err(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for shard := range shards {
+		for from := 0; from < perShard; from += 10_000 {
+			send(shard, func(i int) redis.Z { return redis.Z{Member: string(user(from + i)), Score: rnd.ExpFloat64() * 1e6} }, 10_000)
+		}
+	}
+	before, ops := cpu(b, server), 0
+	for b.Loop() {
+		for shard := range shards {
+			send(shard, func(int) redis.Z {
+				return redis.Z{Member: string(user(rnd.IntN(perShard))), Score: float64(int(rnd.ExpFloat64() * 1e6))}
+			}, 500)
+			ops += 500
+		}
+	}
+	b.ReportMetric((cpu(b, server)-before)*1e6/float64(ops), "redis-us/op")
+}
+
 // BenchmarkMemory reports what a member and an operation id cost Redis, ids being 16 bytes.
 func BenchmarkMemory(b *testing.B) {
 	server := servers.Redis(b)
@@ -106,6 +144,16 @@ func BenchmarkRead(b *testing.B) {
 			b.ReportMetric((cpu(b, server)-before)*1e3/float64(b.N), "redis-ms/op")
 		})
 	}
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, ReadTimeout: patience})
+	defer func() { _ = client.Close() }()
+	measure("plain-zcounts", func() error { // what counting costs without any check, to compare
+		pipe := client.Pipeline()
+		for i := range board.Shards {
+			pipe.ZCount(b.Context(), fmt.Sprintf("rank:{read:%d}:all:main", i), "-inf", strconv.Itoa(-w.rnd.IntN(1_000_000)))
+		}
+		_, err := pipe.Exec(b.Context())
+		return err
+	})
 	measure("top-100", func() error {
 		_, err := store.Top(b.Context(), rankcore.TopQuery{Board: board, Season: "all", Limit: 100})
 		return err

@@ -18,7 +18,7 @@ type script struct{ body, sha string }
 // The scripts. The first line is a promise to Redis: without flags a script is refused before it starts when
 // memory is short, where it would else fail between two writes; and no-writes may run even then.
 var (
-	applyScript    = loadScript("#!lua\n", "shard.lua", "apply.lua")
+	applyScript    = loadScript("#!lua\n", "shard.lua", "apply.lua", "work.lua", "write.lua")
 	resetScript    = loadScript("#!lua\n", "shard.lua", "reset.lua")
 	auditScript    = loadScript(readOnly, "shard.lua", "audit.lua")
 	outcomesScript = loadScript(readOnly, "shard.lua", "outcomes.lua")

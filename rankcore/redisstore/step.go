@@ -18,36 +18,56 @@ func bucketWidth(b *rankcore.Board) int64 {
 	return max((b.Dedupe+2*rankcore.IDSlack).Milliseconds()/idBuckets, 1)
 }
 
-// stepArgs is a step as apply.lua reads it: what is shared first, then three strings for each operation.
-// Scores become keys, which stand in rank order on every board.
+// stepArgs is a step as apply.lua reads it: lists of what operations share, then the operations in one packed
+// string. Scores become keys, which stand in rank order on every board.
 func stepArgs(b *rankcore.Board, layout string, s rankcore.Step) []any {
 	seasons := seasonTable{number: map[rankcore.SeasonID]int{}, sets: map[string]int{}}
-	heads := make([]string, len(s.Ops))
+	users := make(map[rankcore.UserID]int, len(s.Ops))
+	var names, ids []any
+	packed := make([]byte, 0, opSize*len(s.Ops))
+	allSeasons := false
 	for i := range s.Ops {
-		heads[i] = head(b, &s.Ops[i], seasons.set(s.Ops[i].Seasons))
+		op := &s.Ops[i]
+		user, known := users[op.User]
+		if !known {
+			user = len(users) + 1
+			users[op.User] = user
+			names = append(names, string(op.User))
+		}
+		if op.ID != "" && ids == nil {
+			ids = make([]any, len(s.Ops))
+			for j := range ids {
+				ids[j] = ""
+			}
+		}
+		if op.ID != "" {
+			ids[i] = idKey(&op.Op)
+		}
+		allSeasons = allSeasons || !op.Kind.HasValue()
+		packed = appendOp(packed, b, op, seasons.set(op.Seasons), user)
 	}
-	sign, lost := "1", "0"
-	if b.Order == rankcore.Desc {
-		sign = "-1"
-	}
-	if s.Lost {
-		lost = "1"
-	}
-	args := make([]any, 0, 12+2*len(seasons.list)+len(seasons.packed)+3*len(s.Ops))
+	args := make([]any, 0, 16+2*len(seasons.list)+len(seasons.packed)+len(names)+len(ids))
 	args = append(args, s.From.String(), s.To.String(), layout,
-		number(s.To.At().UnixMilli()), number(b.ForgetBefore(s.To)), number(bucketWidth(b)), number(b.Dedupe.Milliseconds()), sign, lost)
-	args = append(args, number(int64(len(seasons.list))))
+		number(s.To.At().UnixMilli()), number(b.ForgetBefore(s.To)), number(bucketWidth(b)), number(b.Dedupe.Milliseconds()),
+		number(int64(b.Order.Key(1))), flag(s.Lost), flag(allSeasons))
+	args = append(args, len(seasons.list))
 	for _, season := range seasons.list {
 		args = append(args, string(season.ID), number(expiry(season)))
 	}
-	args = append(args, number(int64(len(seasons.packed))))
+	args = append(args, len(seasons.packed))
 	for _, set := range seasons.packed {
 		args = append(args, set)
 	}
-	for i := range s.Ops {
-		args = append(args, string(s.Ops[i].User), idKey(&s.Ops[i].Op), heads[i])
+	args = append(append(args, len(names)), names...)
+	args = append(append(args, len(ids)), ids...)
+	return append(args, packed)
+}
+
+func flag(b bool) string {
+	if b {
+		return "1"
 	}
-	return args
+	return "0"
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
@@ -68,22 +88,29 @@ func idKey(op *rankcore.Op) string {
 	return string(key[:])
 }
 
-// head packs what is not text: kind, season set, key, and what the id memory keeps of the operation, its
-// message's time and its digest.
-func head(b *rankcore.Board, op *rankcore.PlacedOp, set int) string {
-	var buf [21]byte
-	buf[0] = byte(op.Kind)
-	binary.BigEndian.PutUint16(buf[1:], uint16(set))
+// opSize is the length of a packed operation, in which users and season sets are numbers of 16 bits.
+const (
+	opSize     = 23
+	maxStepOps = math.MaxUint16
+)
+
+// appendOp packs an operation: kind, season set, user, key, and what the id memory keeps of it, its message's time
+// and its digest. Without an id there is nothing to compare and the digest is zero.
+func appendOp(dst []byte, b *rankcore.Board, op *rankcore.PlacedOp, set, user int) []byte {
+	dst = append(dst, byte(op.Kind))
+	dst = binary.BigEndian.AppendUint16(dst, uint16(set))
+	dst = binary.BigEndian.AppendUint16(dst, uint16(user))
+	key, digest := int64(0), uint32(0)
 	if op.Kind.HasValue() {
-		binary.BigEndian.PutUint64(buf[3:], math.Float64bits(float64(b.Order.Key(op.Value))))
+		key = b.Order.Key(op.Value)
 	}
-	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(op.Stored))
-	copy(buf[11:17], ms[2:])
 	if op.ID != "" {
-		binary.BigEndian.PutUint32(buf[17:], op.Digest())
+		digest = op.Digest()
 	}
-	return string(buf[:])
+	dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(float64(key)))
+	dst = binary.BigEndian.AppendUint16(dst, uint16(op.Stored>>32))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(op.Stored))
+	return binary.BigEndian.AppendUint32(dst, digest)
 }
 
 // recordSize is what the id memory keeps of an operation: 6 bytes of time, 4 of digest, 1 of outcome. With Redis'

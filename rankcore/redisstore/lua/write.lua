@@ -1,0 +1,78 @@
+-- Write: scores, counts, id memory, who is hidden, and last the position. Everything before was reading and thinking.
+
+local meta = { 'position', to, 'layout', layout, 'lost', (lost == '1' or shard.lost == '1') and '1' or '0' }
+local meta_del, index_add, index_del, doomed = {}, {}, {}, {}
+if not shard.exists then
+  index_add[1] = 'shard'
+end
+
+local function write(command, key, values)
+  for i = 1, #values, CHUNK do -- CHUNK is even: pairs stay together
+    call(command, key, unpack(values, i, math.min(i + CHUNK - 1, #values)))
+  end
+end
+
+-- keep sets a field of meta; a new one is indexed too.
+local function keep(field, value, new)
+  meta[#meta + 1] = field
+  meta[#meta + 1] = value
+  if new then
+    index_add[#index_add + 1] = field
+  end
+end
+
+local function retire(field, ...)
+  meta_del[#meta_del + 1] = field
+  index_del[#index_del + 1] = field
+  for _, key in ipairs({ ... }) do
+    doomed[#doomed + 1] = key
+  end
+end
+
+for _, season in ipairs(seasons) do
+  local field = 's:' .. season.id
+  if season.expires > 0 and to_ms >= season.expires then
+    if not season.new then
+      retire(field, season.main, season.segment, season.aside_key)
+    end
+  elseif season.dirty then
+    write('ZADD', season.main, season.add)
+    write('ZREM', season.main, season.rem)
+    write('HSET', season.segment, season.segment_set)
+    write('HDEL', season.segment, season.segment_del)
+    write('HSET', season.aside_key, season.aside_set)
+    write('HDEL', season.aside_key, season.aside_del)
+    keep(field, string.format('%.0f %.0f %.0f %s', season.members, season.aside, season.expires, season.changed), season.new)
+  end
+end
+
+for bucket, count in pairs(shard.buckets) do
+  local field, key, change = 'i:' .. bucket, bucket_key(bucket), changes[bucket]
+  if count == 0 or (tonumber(bucket) + 1) * width <= forget_ms then
+    retire(field, key)
+  elseif change then
+    write('HDEL', key, change.del)
+    write('HSET', key, change.set)
+    keep(field, count, change.new)
+  end
+end
+
+local hide, show = {}, {}
+for user, yes in pairs(is_hidden) do
+  if (was_hidden[user] or false) ~= yes then
+    local list = yes and hide or show
+    list[#list + 1] = ARGV[first_user + user - 1]
+  end
+end
+write('SADD', hidden_key, hide)
+write('SREM', hidden_key, show)
+keep('hidden', shard.hidden + #hide - #show)
+
+for i = 1, #doomed, CHUNK do
+  call('UNLINK', unpack(doomed, i, math.min(i + CHUNK - 1, #doomed)))
+end
+write('HDEL', KEYS[1], meta_del)
+write('SREM', KEYS[2], index_del)
+write('SADD', KEYS[2], index_add)
+write('HSET', KEYS[1], meta)
+return { 'applied', meta[6], table.concat(outcomes) }
