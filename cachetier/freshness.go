@@ -8,11 +8,11 @@ import (
 
 // doubt is why an answer that its source called fresh must not be called so, or empty. An answer that is
 // not fresh has its reason already, and is never made better.
-func (t *Tier) doubt(m *rankcore.Meta, b *rankcore.Board) rankcore.Reason {
+func (t *Tier) doubt(m *rankcore.Meta, b *rankcore.Board, now time.Time) rankcore.Reason {
 	if m.Status != rankcore.Fresh {
 		return ""
 	}
-	return t.trust(b, time.Now())
+	return t.trust(b, now)
 }
 
 // trust is why the shards of a board cannot be known to be current, or empty.

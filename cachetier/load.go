@@ -74,7 +74,7 @@ func (t *Tier) load(a ask, f *flight, shard *flights) {
 
 // read asks the source within a deadline of its own.
 func (t *Tier) read(a ask) (page *rankcore.Page, standing *rankcore.Standing, err error) {
-	ctx, cancel := context.WithTimeout(t.ctx, loadTimeout)
+	ctx, cancel := context.WithTimeout(t.ctx, t.timeout)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil { // on a goroutine of its own it would end the process

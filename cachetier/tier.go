@@ -19,10 +19,10 @@ const (
 	// DefaultMaxBytes bounds the cache when the configuration does not.
 	DefaultMaxBytes = 64 << 20
 
-	absentShare = 8 // one part in so many of the bytes is for users that are not ranked
+	// DefaultLoadTimeout is well above the Guard's deadline: the Guard answers, the Tier's only catches what hangs.
+	DefaultLoadTimeout = time.Second
 
-	// A load answers within this or has failed. The Guard behind answers well before.
-	loadTimeout = time.Second
+	absentShare = 8 // one part in so many of the bytes is for users that are not ranked
 )
 
 // Progress tells how far the applier of a board is, and when that was heard, by the local clock. It is
@@ -33,17 +33,19 @@ type Progress interface {
 
 // Config says what a Tier caches.
 type Config struct {
-	Source     rankcore.Reader       // where answers come from: the Guard
-	Progress   Progress              // without it nothing could be called fresh
-	MaxBytes   int64                 // of answers and their keys, roughly as they lie in memory. Zero: DefaultMaxBytes
-	Logger     *slog.Logger          // nil: none
-	Registerer prometheus.Registerer // nil: no metrics
+	Source      rankcore.Reader       // where answers come from: the Guard
+	Progress    Progress              // without it nothing could be called fresh
+	MaxBytes    int64                 // of answers and their keys, roughly as they lie in memory. Zero: DefaultMaxBytes
+	LoadTimeout time.Duration         // a load answers within this or has failed. Zero: DefaultLoadTimeout
+	Logger      *slog.Logger          // nil: none
+	Registerer  prometheus.Registerer // nil: no metrics
 }
 
 // Tier is a Reader that answers from memory where it may. Safe for concurrent use.
 type Tier struct {
 	source   rankcore.Reader
 	progress Progress
+	timeout  time.Duration // of a load
 	log      *slog.Logger
 	metrics  *metrics
 
@@ -66,60 +68,65 @@ type Tier struct {
 
 // New returns an empty Tier. It holds a goroutine of otter's until Close.
 func New(cfg Config) (*Tier, error) {
-	if cfg.Source == nil || cfg.Progress == nil {
-		return nil, errors.New("cachetier: a source and a progress are needed")
+	if err := cfg.fill(); err != nil {
+		return nil, err
 	}
-	if cfg.MaxBytes == 0 {
-		cfg.MaxBytes = DefaultMaxBytes
+	t := &Tier{
+		source: cfg.Source, progress: cfg.Progress, timeout: cfg.LoadTimeout, log: cfg.Logger,
+		metrics: newMetrics(), seed: maphash.MakeSeed(),
 	}
-	if cfg.MaxBytes < absentShare {
-		return nil, errors.New("cachetier: max bytes: too small")
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	t := &Tier{source: cfg.Source, progress: cfg.Progress, log: cfg.Logger, metrics: newMetrics(), seed: maphash.MakeSeed()}
 	t.boards.Store(&map[rankcore.BoardID]*boardStamps{})
 	for i := range t.flights {
 		t.flights[i].byKey = make(map[key]*flight)
 	}
-	for _, part := range []struct {
-		cache **otter.Cache[key, *entry]
-		bytes int64
-	}{
-		{&t.answers, cfg.MaxBytes - cfg.MaxBytes/absentShare},
-		{&t.absent, cfg.MaxBytes / absentShare},
-	} {
-		cache, err := otter.New(&otter.Options[key, *entry]{
-			MaximumWeight:    uint64(part.bytes),
-			Weigher:          weigh,
-			ExpiryCalculator: otter.ExpiryWritingFunc(func(e otter.Entry[key, *entry]) time.Duration { return e.Value.left() }),
-			StatsRecorder:    t.metrics,
-		})
-		if err != nil {
-			t.stop()
-			return nil, err
-		}
-		*part.cache = cache
+	var err error
+	if t.answers, err = newCache(cfg.MaxBytes-cfg.MaxBytes/absentShare, t.metrics); err != nil {
+		return nil, err
+	}
+	if t.absent, err = newCache(cfg.MaxBytes/absentShare, t.metrics); err != nil {
+		t.answers.StopAllGoroutines()
+		return nil, err
 	}
 	t.ctx, t.end = context.WithCancel(context.Background())
 	t.metrics.register(cfg.Registerer, t.bytes)
 	return t, nil
 }
 
+func (c *Config) fill() error {
+	if c.Source == nil || c.Progress == nil {
+		return errors.New("cachetier: a source and a progress are needed")
+	}
+	if c.MaxBytes == 0 {
+		c.MaxBytes = DefaultMaxBytes
+	}
+	if c.MaxBytes < absentShare {
+		return errors.New("cachetier: max bytes: too small")
+	}
+	if c.LoadTimeout <= 0 {
+		c.LoadTimeout = DefaultLoadTimeout
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+// newCache is bounded by bytes, and each entry's life by the entry itself.
+func newCache(bytes int64, m *metrics) (*otter.Cache[key, *entry], error) {
+	return otter.New(&otter.Options[key, *entry]{
+		MaximumWeight:    uint64(bytes),
+		Weigher:          weigh,
+		ExpiryCalculator: otter.ExpiryWritingFunc(func(e otter.Entry[key, *entry]) time.Duration { return e.Value.left() }),
+		StatsRecorder:    m,
+	})
+}
+
 // Close ends the loads under way and waits for them. Nothing may be asked afterwards.
 func (t *Tier) Close() {
 	t.end()
 	t.loading.Wait()
-	t.stop()
-}
-
-func (t *Tier) stop() {
-	for _, cache := range []*otter.Cache[key, *entry]{t.answers, t.absent} {
-		if cache != nil {
-			cache.StopAllGoroutines()
-		}
-	}
+	t.answers.StopAllGoroutines()
+	t.absent.StopAllGoroutines()
 }
 
 func (t *Tier) bytes() float64 {
@@ -128,12 +135,12 @@ func (t *Tier) bytes() float64 {
 
 // Top answers from memory within the board's freshness bound, else from the source.
 func (t *Tier) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
-	e, err := t.get(ctx, askTop(q))
+	e, now, err := t.get(ctx, askTop(q))
 	if err != nil {
 		return nil, err
 	}
 	page := e.page
-	if reason := t.doubt(&page.Meta, q.Board); reason != "" {
+	if reason := t.doubt(&page.Meta, q.Board, now); reason != "" {
 		doubted := *page // the page is shared; its rows are not changed
 		doubted.Status, doubted.Reason = rankcore.Stale, reason
 		page = &doubted
@@ -145,15 +152,15 @@ func (t *Tier) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, er
 // Rank answers from memory within the board's freshness bound, else from the source. An exact rank always
 // comes from the source: it is true for some instant between request and reply.
 func (t *Tier) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
-	e, err := t.get(ctx, askRank(q))
+	e, now, err := t.get(ctx, askRank(q))
 	if err != nil {
 		return nil, err
 	}
 	standing := e.standing
 	if standing == nil {
-		return t.notRanked(q)
+		return t.notRanked(q, now)
 	}
-	if reason := t.doubt(&standing.Meta, q.Board); reason != "" {
+	if reason := t.doubt(&standing.Meta, q.Board, now); reason != "" {
 		doubted := *standing
 		doubted.Status, doubted.Reason = rankcore.Stale, reason
 		standing = &doubted
@@ -164,8 +171,7 @@ func (t *Tier) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standi
 
 // notRanked is ErrNotRanked, unless shards are out: then the user may well be ranked in what one of them
 // has yet to be fed again.
-func (t *Tier) notRanked(q rankcore.RankQuery) (*rankcore.Standing, error) {
-	now := time.Now()
+func (t *Tier) notRanked(q rankcore.RankQuery, now time.Time) (*rankcore.Standing, error) {
 	if t.trust(q.Board, now) != rankcore.ShardRebuilding {
 		return nil, rankcore.ErrNotRanked
 	}
@@ -174,13 +180,14 @@ func (t *Tier) notRanked(q rankcore.RankQuery) (*rankcore.Standing, error) {
 	return &rankcore.Standing{Meta: meta, User: q.User}, nil
 }
 
-// get is the entry that answers a: from memory, or from a load that began no earlier than it must.
-func (t *Tier) get(ctx context.Context, a ask) (*entry, error) {
-	now := time.Now()
+// get is the entry that answers a: from memory, or from a load that began no earlier than it must. It also
+// tells the time, since reading the clock is a good part of what an answer from memory costs.
+func (t *Tier) get(ctx context.Context, a ask) (e *entry, now time.Time, err error) {
+	now = time.Now()
 	if e := t.cached(a, now); e != nil {
 		t.metrics.hit(a)
 		t.refresh(a, e, now)
-		return e, nil
+		return e, now, nil
 	}
 	t.metrics.miss(a)
 	var after uint64
@@ -192,13 +199,13 @@ func (t *Tier) get(ctx context.Context, a ask) (*entry, error) {
 		select {
 		case <-f.done:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, now, ctx.Err()
 		}
 		// An answer overtaken by an eviction is asked for again, but not without end: on a board that is
 		// evicted all the time it is given as it is, true at an instant after this request began or shared
 		// with one that waited then. See TestEvictedAllTheTime.
 		if f.err != nil || f.began > t.barrier(a) || try == maxTries {
-			return f.entry, f.err
+			return f.entry, time.Now(), f.err
 		}
 	}
 }

@@ -166,7 +166,7 @@ func TestStateChangesUnderScrape(t *testing.T) {
 			defer close(scraped)
 			for scraping.Err() == nil {
 				_, _ = registry.Gather()
-				time.Sleep(7 * time.Millisecond)
+				time.Sleep(97 * time.Millisecond)
 			}
 		}()
 		for range 50 {

@@ -81,6 +81,7 @@ func hangs(t *testing.T) func(context.Context) error {
 func down(context.Context) error { return &rankcore.Unavailable{Reason: rankcore.CoreDown} }
 
 func topQuery() rankcore.TopQuery { return rankcore.TopQuery{Board: board, Season: "all", Limit: 10} }
+
 func rankQuery(u rankcore.UserID) rankcore.RankQuery {
 	return rankcore.RankQuery{Board: board, Season: "all", User: u}
 }

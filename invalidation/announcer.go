@@ -72,7 +72,7 @@ func NewAnnouncer(cfg AnnouncerConfig) *Announcer {
 	}
 }
 
-// Announce notes what a batch changed. The slice is not kept.
+// Announce notes what a batch changed, before Progress tells of its position. The slice is not kept.
 func (a *Announcer) Announce(c rankcore.Change) {
 	a.mu.Lock()
 	pending := a.changes[c.Board]
@@ -81,6 +81,10 @@ func (a *Announcer) Announce(c rankcore.Change) {
 		a.changes[c.Board] = pending
 	}
 	pending.add(c)
+	if p, told := a.boards[c.Board]; told {
+		p.Applied = c.To // so that no beacon in between tells of an earlier position
+		a.boards[c.Board] = p
+	}
 	a.mu.Unlock()
 	a.awake()
 }
@@ -116,13 +120,12 @@ func (a *Announcer) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			a.sendNews()
+			a.send(false)
 			return nil
 		case <-beat.C:
-			a.sendNews()
-			a.sendBeacon(a.known())
+			a.send(true)
 		case <-a.wake:
-			a.sendNews()
+			a.send(false)
 			rest.Reset(pace)
 			select {
 			case <-rest.C:
@@ -132,39 +135,29 @@ func (a *Announcer) Run(ctx context.Context) error {
 	}
 }
 
-// sendNews publishes the changes, and the progress of boards that moved and whose broadcast does not say so.
-func (a *Announcer) sendNews() {
+// send publishes the changes, then the progress of every board, or of those that moved and whose broadcast
+// does not say so. Both are taken in one step: a position told before the changes up to it would let a
+// reader who waited for it find the answer from before.
+func (a *Announcer) send(everyBoard bool) {
 	a.mu.Lock()
 	changes, moved := a.changes, a.moved
-	if len(changes)+len(moved) == 0 {
-		a.mu.Unlock()
-		return
-	}
-	a.changes, a.moved = make(map[rankcore.BoardID]*change), make(map[rankcore.BoardID]struct{})
 	var boards []rankcore.Progress
-	for id := range moved {
-		p := a.boards[id]
-		if c := changes[id]; c == nil || c.to != p.Applied || p.ShardsOut > 0 {
+	for id, p := range a.boards {
+		_, news := moved[id]
+		if c := changes[id]; c != nil && c.to == p.Applied && p.ShardsOut == 0 {
+			news = false
+		}
+		if everyBoard || news {
 			boards = append(boards, p)
 		}
 	}
+	a.changes, a.moved = make(map[rankcore.BoardID]*change), make(map[rankcore.BoardID]struct{})
 	a.mu.Unlock()
 	for id, c := range changes {
 		payload, err := encodeBroadcast(a.next(), c.change(id))
 		a.publish(a.metrics.broadcasts, invalidatePrefix+string(id), payload, err)
 	}
 	a.sendBeacon(boards)
-}
-
-// known is the progress of every board.
-func (a *Announcer) known() []rankcore.Progress {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	boards := make([]rankcore.Progress, 0, len(a.boards))
-	for _, p := range a.boards {
-		boards = append(boards, p)
-	}
-	return boards
 }
 
 func (a *Announcer) sendBeacon(boards []rankcore.Progress) {

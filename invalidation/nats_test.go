@@ -33,6 +33,24 @@ func TestChangesAndProgressCross(t *testing.T) {
 	}
 }
 
+// Who has waited for a position finds that what it changed is evicted, however beacons and broadcasts mix.
+func TestPositionsFollowTheirChanges(t *testing.T) {
+	server := servers.NATS(t)
+	l, cache, _ := listen(t, server.URL)
+	a, _ := announce(t, server.URL, time.Millisecond)
+	for n := range uint64(100) {
+		a.Announce(rankcore.Change{Board: "power", To: at(n + 1), Users: []rankcore.UserID{"abe"}})
+		a.Progress(rankcore.Progress{Board: "power", Applied: at(n + 1), CaughtUp: time.Now()})
+		if err := l.Applied(t.Context(), "power", at(n+1)); err != nil {
+			t.Fatal(err)
+		}
+		changes := cache.changes()
+		if len(changes) == 0 || changes[len(changes)-1].To != at(n+1) {
+			t.Fatalf("position %d was told before its change", n+1)
+		}
+	}
+}
+
 func TestBroadcastsAreCoalesced(t *testing.T) {
 	server := servers.NATS(t)
 	l, cache, _ := listen(t, server.URL)
