@@ -81,7 +81,7 @@ func (a *Announcer) Announce(c rankcore.Change) {
 		a.changes[c.Board] = pending
 	}
 	pending.add(c)
-	if p, told := a.boards[c.Board]; told {
+	if p, told := a.boards[c.Board]; told && p.Applied.Seq < c.To.Seq { // a shard that catches up tells of the past
 		p.Applied = c.To // so that no beacon in between tells of an earlier position
 		a.boards[c.Board] = p
 	}

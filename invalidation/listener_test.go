@@ -168,3 +168,16 @@ func TestAppliedWaits(t *testing.T) {
 		}
 	})
 }
+
+// A shard that catches up announces changes at positions its board has long passed.
+func TestCatchingUpTakesNoPositionBack(t *testing.T) {
+	l, cache := ear()
+	l.hearBeacon(t, from("a", 1), progress(9))
+	l.hearBroadcast(t, from("a", 2), rankcore.Change{Users: []rankcore.UserID{"abe"}, To: at(3)})
+	if len(cache.changes()) != 1 {
+		t.Fatal("the change was not told")
+	}
+	if !l.boards["power"].passed(at(9)) {
+		t.Fatal("the board went back to the position of the shard that catches up")
+	}
+}

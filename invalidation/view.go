@@ -42,8 +42,14 @@ func (v *view) beacon(source string, p rankcore.Progress, now time.Time) {
 	v.update(source, func(r *report) { r.progress, r.applied, r.heard = p, p.Applied, now })
 }
 
+// applied takes over the position of a change. A shard that catches up changes at positions long passed;
+// only a beacon takes a position back.
 func (v *view) applied(source string, to rankcore.Position) {
-	v.update(source, func(r *report) { r.applied = to })
+	v.update(source, func(r *report) {
+		if r.applied.Seq < to.Seq {
+			r.applied = to
+		}
+	})
 }
 
 // update changes a source's report. Only the Listener's Run calls it.
