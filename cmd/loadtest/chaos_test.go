@@ -22,10 +22,10 @@ func build(t *testing.T) string {
 }
 
 // chaos runs a short scenario and returns the exit code and the report.
-func chaos(t *testing.T, binary, store string) (int, loadtest.ChaosReport) {
+func chaos(t *testing.T, binary string, args ...string) (int, loadtest.ChaosReport) {
 	t.Helper()
-	code, out, errs := call(t, "chaos", "--binary", binary, "--store", store, "--for", "6s", "--kills", "3",
-		"--writers", "3", "--users", "40", "--batch", "30", "--json")
+	args = append([]string{"chaos", "--binary", binary, "--writers", "3", "--users", "40", "--batch", "30", "--json"}, args...)
+	code, out, errs := call(t, args...)
 	t.Log(errs)
 	var report loadtest.ChaosReport
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
@@ -40,7 +40,7 @@ func TestKillLosesAndDoublesNothing(t *testing.T) {
 	binary := build(t)
 	for _, store := range []string{"embedded", "redis"} {
 		t.Run(store, func(t *testing.T) {
-			code, report := chaos(t, binary, store)
+			code, report := chaos(t, binary, "--store", store, "--for", "6s", "--kills", "3")
 			for _, wrong := range append(report.Violations, report.Different...) {
 				t.Error(wrong)
 			}
@@ -49,21 +49,16 @@ func TestKillLosesAndDoublesNothing(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The scenario is worth something only if it notices: this rankgate forgets its data at every start.
-func TestKillOfAForgetfulRankgateIsNoticed(t *testing.T) {
-	script := filepath.Join(t.TempDir(), "forgetful")
-	text := fmt.Sprintf("#!/bin/sh\nrm -rf data\nexec %s \"$@\"\n", build(t))
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	code, out, errs := call(t, "chaos", "--binary", script, "--for", "2s", "--kills", "1", "--settle", "3s", "--json")
-	var report loadtest.ChaosReport
-	if err := json.Unmarshal([]byte(out), &report); err != nil {
-		t.Fatalf("exit %d, %q: %v\n%s", code, out, err, errs)
-	}
-	if code != 1 || len(report.Different) == 0 {
-		t.Errorf("exit %d, %+v, want exit 1 and differences", code, report)
-	}
+	// The scenario is worth something only if it notices: this rankgate forgets its data at every start.
+	t.Run("a forgetful one is noticed", func(t *testing.T) {
+		script := filepath.Join(t.TempDir(), "forgetful")
+		text := fmt.Sprintf("#!/bin/sh\nrm -rf data\nexec %s \"$@\"\n", binary)
+		if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		code, report := chaos(t, script, "--for", "2s", "--kills", "1", "--settle", "2s")
+		if code != 1 || len(report.Different) == 0 {
+			t.Errorf("exit %d, %+v, want exit 1 and differences", code, report)
+		}
+	})
 }
