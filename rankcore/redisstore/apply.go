@@ -10,17 +10,16 @@ import (
 // Positions tells where every shard of b is, in order: StepAt, StepDamaged, or StepFailed with the reason.
 // One round trip for each node.
 func (s *Store) Positions(ctx context.Context, b *rankcore.Board) []rankcore.StepResult {
-	shards := make([]int, b.Shards)
-	for i := range shards {
-		shards[i] = i
-	}
-	return s.audit(ctx, b, shards)
+	results := s.audit(ctx, b, allShards(b))
+	s.metrics.countSteps(results)
+	return results
 }
 
+// audit asks shards where they are.
 func (s *Store) audit(ctx context.Context, b *rankcore.Board, shards []int) []rankcore.StepResult {
-	calls := make([]call, len(shards))
+	calls, layout := make([]call, len(shards)), layout(b)
 	for i, shard := range shards {
-		calls[i] = call{shardKeys(b, shard), []any{layout(b)}}
+		calls[i] = call{shardKeys(b, shard), []any{layout}}
 	}
 	results := make([]rankcore.StepResult, len(shards))
 	for i, reply := range s.step(ctx, auditScript, calls) {
@@ -39,31 +38,21 @@ func (s *Store) audit(ctx context.Context, b *rankcore.Board, shards []int) []ra
 // happened can answer StepAt its To at once.
 func (s *Store) Apply(ctx context.Context, b *rankcore.Board, steps []rankcore.Step) []rankcore.StepResult {
 	results := make([]rankcore.StepResult, len(steps))
-	var audits, changes, shards []int // indexes of steps; shards of audits
+	var audits, changes []int // indexes of steps
 	for i, step := range steps {
 		switch {
 		case isAudit(step):
-			audits, shards = append(audits, i), append(shards, step.Shard)
+			audits = append(audits, i)
 		case len(step.Ops) > maxStepOps:
 			results[i].Err = fmt.Errorf("a step of %d operations: at most %d are taken", len(step.Ops), maxStepOps)
 		default:
 			changes = append(changes, i)
 		}
 	}
-	calls, layout := make([]call, len(changes)), layout(b)
-	for j, i := range changes {
-		calls[j] = call{shardKeys(b, steps[i].Shard), stepArgs(b, layout, steps[i])}
-	}
-	for j, reply := range s.step(ctx, applyScript, calls) {
-		i := changes[j]
-		r := s.result(ctx, b, steps[i].Shard, reply)
-		if r.State == rankcore.StepApplied {
-			r.At = steps[i].To
-			if len(r.Outcomes) != len(steps[i].Ops) {
-				r = rankcore.StepResult{Err: fmt.Errorf("%d outcomes for %d operations", len(r.Outcomes), len(steps[i].Ops))}
-			}
-		}
-		results[i] = r
+	s.change(ctx, b, steps, changes, results)
+	shards := make([]int, len(audits))
+	for j, i := range audits {
+		shards[j] = steps[i].Shard
 	}
 	for j, r := range s.audit(ctx, b, shards) {
 		i := audits[j]
@@ -72,7 +61,27 @@ func (s *Store) Apply(ctx context.Context, b *rankcore.Board, steps []rankcore.S
 		}
 		results[i] = r
 	}
+	s.metrics.countSteps(results)
 	return results
+}
+
+// change takes the steps at the given indexes and puts their results.
+func (s *Store) change(ctx context.Context, b *rankcore.Board, steps []rankcore.Step, indexes []int, results []rankcore.StepResult) {
+	calls, layout := make([]call, len(indexes)), layout(b)
+	for j, i := range indexes {
+		calls[j] = call{shardKeys(b, steps[i].Shard), stepArgs(b, layout, steps[i])}
+	}
+	for j, reply := range s.step(ctx, applyScript, calls) {
+		step := steps[indexes[j]]
+		r := s.result(ctx, b, step.Shard, reply)
+		if r.State == rankcore.StepApplied {
+			r.At = step.To
+			if len(r.Outcomes) != len(step.Ops) {
+				r = rankcore.StepResult{Err: fmt.Errorf("%d outcomes for %d operations", len(r.Outcomes), len(step.Ops))}
+			}
+		}
+		results[indexes[j]] = r
+	}
 }
 
 // reply is what a shard answered: a list that begins with a word, or an error.
@@ -89,7 +98,7 @@ func (s *Store) step(ctx context.Context, sc script, calls []call) []reply {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.stepTimeout)
 	defer cancel()
-	return replies(run(ctx, s.steps, sc, calls))
+	return replies(s.run(ctx, s.steps, sc, calls))
 }
 
 // result reads an answer of apply.lua or audit.lua.

@@ -15,20 +15,21 @@ import (
 )
 
 // cpu is the processor time that a Redis has used for its users, in seconds.
-func cpu(b testing.TB, r *servers.RedisServer) float64 {
-	return info(b, r, "cpu", "used_cpu_user") + info(b, r, "cpu", "used_cpu_sys")
+func cpu(tb testing.TB, r *servers.RedisServer) float64 {
+	tb.Helper()
+	return info(tb, r, "cpu", "used_cpu_user") + info(tb, r, "cpu", "used_cpu_sys")
 }
 
-func info(b testing.TB, r *servers.RedisServer, section, field string) float64 {
-	b.Helper()
+func info(tb testing.TB, r *servers.RedisServer, section, field string) float64 {
+	tb.Helper()
 	text, _ := r.Do("INFO", section).(string)
 	m := regexp.MustCompile(`(?m)^` + field + `:([0-9.]+)`).FindStringSubmatch(text)
 	if m == nil {
-		b.Fatalf("no %s in INFO %s", field, section)
+		tb.Fatalf("no %s in INFO %s", field, section)
 	}
 	f, err := strconv.ParseFloat(m[1], 64)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	return f
 }

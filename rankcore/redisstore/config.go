@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
@@ -23,7 +24,8 @@ type Config struct {
 	// of a board's segments, which no reader waits for alone. 0 is 2 s.
 	StepTimeout time.Duration
 
-	Log *slog.Logger // nil: slog.Default
+	Log        *slog.Logger          // nil: slog.Default
+	Registerer prometheus.Registerer // nil: no metrics
 }
 
 // Connections of one process to each Redis node: readers and the applier have their own, so that neither waits
@@ -57,7 +59,7 @@ func parseAddress(raw string) (address, error) {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	plain, cluster := strings.CutSuffix(scheme, "+cluster")
 	if !ok || plain != "redis" && plain != "rediss" {
-		return address{}, errors.New("a store URL is redis://host:port/db, rediss://..., redis+cluster://a:7000,b:7000 or rediss+cluster://...")
+		return address{}, errors.New("a store URL is redis://host:port/db or redis+cluster://a:7000,b:7000, with rediss for TLS")
 	}
 	a := address{cluster: cluster, tls: plain == "rediss"}
 	// net/url takes one host, so the list is cut off first.

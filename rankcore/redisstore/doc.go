@@ -3,5 +3,5 @@
 //
 // It takes steps from the applier and answers readers. It never retries, never decides what to do about a
 // shard that is elsewhere or damaged, and never serves a board of which a shard is missing.
-// It may import rankcore and go-redis, and is the only package that may import go-redis.
+// It may import rankcore, go-redis and prometheus, and is the only package that may import go-redis.
 package redisstore

@@ -105,6 +105,7 @@ func TestSilentAndDead(t *testing.T) {
 
 // eventually tries until f succeeds, for as long as patience lasts.
 func eventually(t *testing.T, f func(context.Context) error) error {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	again := time.NewTicker(20 * time.Millisecond)

@@ -37,7 +37,7 @@ func (s *Store) read(ctx context.Context, q question, shards []int) ([]reading, 
 		calls[i] = call{[]string{p + "meta", p + string(q.season) + ":main"}, args}
 	}
 	list, layout := make([]reading, len(shards)), layout(q.board)
-	for i, cmd := range run(ctx, s.reads, q.script, calls) {
+	for i, cmd := range s.run(ctx, s.reads, q.script, calls) {
 		values, err := cmd.Slice()
 		if err == nil && len(values) < 3 {
 			err = errShape(values)

@@ -34,7 +34,7 @@ func (s *Store) reset(ctx context.Context, b *rankcore.Board, shard int, found [
 	for i, name := range found {
 		args[i] = name
 	}
-	if done, err = run(ctx, s.steps, resetScript, []call{{shardKeys(b, shard), args}})[0].Text(); err != nil {
+	if done, err = s.run(ctx, s.steps, resetScript, []call{{shardKeys(b, shard), args}})[0].Text(); err != nil {
 		return "", fmt.Errorf("resetting shard %d of board %s: %w", shard, b.ID, err)
 	}
 	return done, nil

@@ -2,9 +2,10 @@ package redisstore
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // it is how Redis names scripts, not a protection
+	"crypto/sha1" // it is how Redis names scripts, and protects nothing
 	"embed"
 	"encoding/hex"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -13,34 +14,35 @@ import (
 var luaFiles embed.FS
 
 // script is one Lua script and its name on a server.
-type script struct{ body, sha string }
+type script struct{ name, body, sha string }
 
 // The scripts. The first line is a promise to Redis: without flags a script is refused before it starts when
 // memory is short, where it would else fail between two writes; and no-writes may run even then.
 var (
-	applyScript    = loadScript("#!lua\n", "shard.lua", "apply.lua", "work.lua", "write.lua")
-	resetScript    = loadScript("#!lua\n", "shard.lua", "reset.lua")
-	auditScript    = loadScript(readOnly, "shard.lua", "audit.lua")
-	outcomesScript = loadScript(readOnly, "shard.lua", "outcomes.lua")
-	topScript      = loadScript(readOnly, "top.lua")
-	membersScript  = loadScript(readOnly, "members.lua")
-	countScript    = loadScript(readOnly, "count.lua")
-	ownScript      = loadScript(readOnly, "own.lua")
+	applyScript    = loadScript("apply", "#!lua\n", "shard.lua", "apply.lua", "work.lua", "write.lua")
+	resetScript    = loadScript("reset", "#!lua\n", "shard.lua", "reset.lua")
+	auditScript    = loadScript("audit", readOnly, "shard.lua", "audit.lua")
+	outcomesScript = loadScript("outcomes", readOnly, "shard.lua", "outcomes.lua")
+	topScript      = loadScript("top", readOnly, "top.lua")
+	membersScript  = loadScript("members", readOnly, "members.lua")
+	countScript    = loadScript("count", readOnly, "count.lua")
+	ownScript      = loadScript("own", readOnly, "own.lua")
 )
 
 const readOnly = "#!lua flags=no-writes\n"
 
-func loadScript(shebang string, files ...string) script {
+// loadScript joins files to one script, named after what it is for.
+func loadScript(name, shebang string, files ...string) script {
 	body := shebang
-	for _, name := range files {
-		text, err := luaFiles.ReadFile("lua/" + name)
+	for _, file := range files {
+		text, err := luaFiles.ReadFile("lua/" + file)
 		if err != nil {
 			panic(err) // the file is named here and embedded above
 		}
 		body += string(text)
 	}
-	sum := sha1.Sum([]byte(body)) //nolint:gosec // see the import
-	return script{body: body, sha: hex.EncodeToString(sum[:])}
+	sum := sha1.Sum([]byte(body))
+	return script{name: name, body: body, sha: hex.EncodeToString(sum[:])}
 }
 
 // call is one run of a script on one shard. The first key decides the node.
@@ -52,23 +54,26 @@ type call struct {
 // run sends all calls in one pipeline for each node and waits for the replies, which stand in the order of calls.
 // A node that does not know the script gets its body in a second round: all that SCRIPT FLUSH, a restart or a
 // failover ever costs. Sending twice is safe because Redis did not run what it did not know.
-func run(ctx context.Context, client redis.UniversalClient, s script, calls []call) []*redis.Cmd {
+func (s *Store) run(ctx context.Context, client redis.UniversalClient, sc script, calls []call) []*redis.Cmd {
+	begun := time.Now()
 	cmds := make([]*redis.Cmd, len(calls))
 	pipe := client.Pipeline()
 	for i, c := range calls {
-		cmds[i] = pipe.EvalSha(ctx, s.sha, c.keys, c.args...)
+		cmds[i] = pipe.EvalSha(ctx, sc.sha, c.keys, c.args...)
 	}
 	_, _ = pipe.Exec(ctx) // every reply carries its own error
 	again := client.Pipeline()
 	for i, c := range calls {
 		if redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") {
-			cmds[i] = again.Eval(ctx, s.body, c.keys, c.args...)
+			cmds[i] = again.Eval(ctx, sc.body, c.keys, c.args...)
 		}
 	}
 	if again.Len() > 0 {
 		_, _ = again.Exec(ctx)
+		s.metrics.unknownScripts.Inc()
 	}
 	relearn(ctx, client, cmds)
+	s.metrics.calls.WithLabelValues(sc.name).Observe(time.Since(begun).Seconds())
 	return cmds
 }
 

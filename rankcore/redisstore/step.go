@@ -3,7 +3,6 @@ package redisstore
 import (
 	"encoding/binary"
 	"math"
-	"strconv"
 	"strings"
 
 	"rankgate/rankcore"
@@ -23,7 +22,7 @@ func bucketWidth(b *rankcore.Board) int64 {
 func stepArgs(b *rankcore.Board, layout string, s rankcore.Step) []any {
 	seasons := seasonTable{number: map[rankcore.SeasonID]int{}, sets: map[string]int{}}
 	users := make(map[rankcore.UserID]int, len(s.Ops))
-	var names, ids []any
+	var names []any
 	packed := make([]byte, 0, opSize*len(s.Ops))
 	allSeasons := false
 	for i := range s.Ops {
@@ -34,33 +33,32 @@ func stepArgs(b *rankcore.Board, layout string, s rankcore.Step) []any {
 			users[op.User] = user
 			names = append(names, string(op.User))
 		}
-		if op.ID != "" && ids == nil {
-			ids = make([]any, len(s.Ops))
-			for j := range ids {
-				ids[j] = ""
-			}
-		}
-		if op.ID != "" {
-			ids[i] = idKey(&op.Op)
-		}
 		allSeasons = allSeasons || !op.Kind.HasValue()
 		packed = appendOp(packed, b, op, seasons.set(op.Seasons), user)
 	}
-	args := make([]any, 0, 16+2*len(seasons.list)+len(seasons.packed)+len(names)+len(ids))
-	args = append(args, s.From.String(), s.To.String(), layout,
-		number(s.To.At().UnixMilli()), number(b.ForgetBefore(s.To)), number(bucketWidth(b)), number(b.Dedupe.Milliseconds()),
-		number(int64(b.Order.Key(1))), flag(s.Lost), flag(allSeasons))
-	args = append(args, len(seasons.list))
-	for _, season := range seasons.list {
-		args = append(args, string(season.ID), number(expiry(season)))
+	args := []any{
+		s.From.String(), s.To.String(), layout,
+		s.To.At().UnixMilli(), b.ForgetBefore(s.To), bucketWidth(b), b.Dedupe.Milliseconds(),
+		b.Order.Key(1), flag(s.Lost), flag(allSeasons),
 	}
-	args = append(args, len(seasons.packed))
-	for _, set := range seasons.packed {
-		args = append(args, set)
-	}
+	args = seasons.appendTo(args)
 	args = append(append(args, len(names)), names...)
+	ids := idKeys(s.Ops)
 	args = append(append(args, len(ids)), ids...)
 	return append(args, packed)
+}
+
+// idKeys are the operations' names in the id memory, "" without an id; none when no operation has one.
+func idKeys(ops []rankcore.PlacedOp) []any {
+	keys, some := make([]any, len(ops)), false
+	for i := range ops {
+		keys[i] = idKey(&ops[i].Op)
+		some = some || ops[i].ID != ""
+	}
+	if !some {
+		return nil
+	}
+	return keys
 }
 
 func flag(b bool) string {
@@ -69,8 +67,6 @@ func flag(b bool) string {
 	}
 	return "0"
 }
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 // expiry is when a season is retired, in Unix milliseconds; 0 is never.
 func expiry(s rankcore.Season) int64 {
@@ -166,6 +162,19 @@ func (t *seasonTable) set(seasons []rankcore.Season) int {
 	}
 	t.last, t.lastNo = seasons, no
 	return no
+}
+
+// appendTo appends the seasons and the sets, each list after its length.
+func (t *seasonTable) appendTo(args []any) []any {
+	args = append(args, len(t.list))
+	for _, season := range t.list {
+		args = append(args, string(season.ID), expiry(season))
+	}
+	args = append(args, len(t.packed))
+	for _, set := range t.packed {
+		args = append(args, set)
+	}
+	return args
 }
 
 // isAudit reports whether a step asks only where the shard is.

@@ -20,6 +20,7 @@ type Store struct {
 	readTimeout time.Duration
 	stepTimeout time.Duration
 	log         *slog.Logger
+	metrics     *metrics
 
 	estimates estimates
 	loads     sync.WaitGroup // loadings of aggregates, which outlive the readers that began them
@@ -42,7 +43,7 @@ func New(c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		readTimeout: c.ReadTimeout, stepTimeout: c.StepTimeout, log: c.Log,
+		readTimeout: c.ReadTimeout, stepTimeout: c.StepTimeout, log: c.Log, metrics: newMetrics(c.Registerer),
 		estimates: estimates{kept: map[seasonKey]*flight{}}, said: map[shardID]string{},
 	}
 	if s.readTimeout == 0 {

@@ -14,15 +14,15 @@ import (
 // patience is how long tests wait for a Redis that shares a busy machine.
 const patience = 10 * time.Second
 
-func open(t testing.TB, url string) *redisstore.Store {
-	t.Helper()
+func open(tb testing.TB, url string) *redisstore.Store {
+	tb.Helper()
 	s, err := redisstore.New(redisstore.Config{URL: url, ReadTimeout: patience, StepTimeout: patience, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return s
@@ -39,6 +39,7 @@ func anew(boards []*rankcore.Board) {
 func TestStore(t *testing.T) {
 	server := servers.Redis(t)
 	storetest.Run(t, func(t *testing.T, boards ...*rankcore.Board) storetest.Store {
+		t.Helper()
 		anew(boards)
 		server.Do("FLUSHALL")
 		return open(t, server.URL)
@@ -48,6 +49,7 @@ func TestStore(t *testing.T) {
 func TestStoreOnCluster(t *testing.T) {
 	cluster := servers.RedisCluster(t, 3, 0)
 	storetest.Run(t, func(t *testing.T, boards ...*rankcore.Board) storetest.Store {
+		t.Helper()
 		anew(boards)
 		for _, m := range cluster.Masters {
 			m.Do("FLUSHALL")

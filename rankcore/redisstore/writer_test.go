@@ -34,6 +34,7 @@ type writer struct {
 
 // newWriter brings every shard to the log's first message.
 func newWriter(tb testing.TB, s *redisstore.Store, b *rankcore.Board) *writer {
+	tb.Helper()
 	w := &writer{tb: tb, store: s, board: b, calendar: rankcore.NewCalendar(b), rnd: rand.New(rand.NewPCG(1, 2))}
 	w.write()
 	return w
