@@ -2,7 +2,6 @@ package loadtest
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,23 +33,10 @@ func StartGate(host servers.Host, binary, storeURL string) *Gate {
 		host.Fatalf("%v", err)
 	}
 	g.Process = servers.Start(host, servers.Command{
-		Name: "rankgate at " + g.URL, Path: binary, Args: []string{"serve", "--config", config}, Dir: dir, Ready: g.ready,
+		Name: "rankgate at " + g.URL, Path: binary, Args: []string{"serve", "--config", config}, Dir: dir,
+		Ready: func() error { return servers.Answers(g.URL + "/readyz") }, // it can answer
 	})
 	return g
-}
-
-// ready is nil once the process can answer.
-func (g *Gate) ready() error {
-	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Get(g.URL + "/readyz")
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("/readyz says %s", answer.Status)
-	}
-	return nil
 }
 
 func (g *Gate) config(dir, storeURL string) string {

@@ -119,7 +119,7 @@ func TestOracleCatches(t *testing.T) {
 		"a forgotten removal":  func(s *stub) { s.broken = ignore(rankcore.OpRemove) },
 		"a hidden user shown":  func(s *stub) { s.broken = ignore(rankcore.OpHide) },
 		"a shown user hidden":  func(s *stub) { s.broken = ignore(rankcore.OpShow) },
-		"an id not remembered": func(s *stub) { s.broken = func(op *rankcore.Op, n int) int { op.ID = ""; s.forget(); return 1 } },
+		"an id not remembered": func(s *stub) { s.broken = func(op *rankcore.Op, _ int) int { op.ID = ""; s.forget(); return 1 } },
 		"a rank wrong in ties": func(s *stub) {
 			s.shown = func(rows []rankcore.Entry) {
 				for i := range rows {

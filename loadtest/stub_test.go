@@ -58,6 +58,7 @@ func (s *stub) client(t *testing.T) *loadtest.Client {
 }
 
 func (s *stub) serve(t *testing.T) string {
+	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/boards/{board}/scores", s.write)
 	mux.HandleFunc("GET /v1/boards/{board}/top", s.top)

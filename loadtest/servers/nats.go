@@ -2,11 +2,9 @@ package servers
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // NATSServer is one nats-server with JetStream on.
@@ -51,11 +49,12 @@ func newNATS(host Host, node natsNode, opts []Option) *NATSServer {
 		host.Fatalf("nats-server: %v", err)
 	}
 	server.Process = newProcess(host, Command{
-		Name:  "nats-server at " + server.URL,
-		Path:  findBinary(host, "nats-server", "`go install github.com/nats-io/nats-server/v2@v2.15.3`"),
-		Args:  []string{"--config", config},
-		Dir:   dir,
-		Ready: server.healthy,
+		Name: "nats-server at " + server.URL,
+		Path: findBinary(host, "nats-server", "`go install github.com/nats-io/nats-server/v2@v2.15.3`"),
+		Args: []string{"--config", config},
+		Dir:  dir,
+		// Its own judgement: it listens, and JetStream is up and in touch with its leader.
+		Ready: func() error { return Answers(server.MonitorURL + "/healthz") },
 	})
 	return server
 }
@@ -79,18 +78,4 @@ func (n natsNode) config(store string, opts []Option) string {
 		fmt.Fprintf(&text, "cluster { name: test, listen: %q, routes: [%s] }\n", address(n.route), strings.Join(routes, ", "))
 	}
 	return text.String()
-}
-
-// healthy is the server's own judgement: it listens, and JetStream is up and in touch with its leader.
-func (n *NATSServer) healthy() error {
-	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Get(n.MonitorURL + "/healthz")
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("/healthz says %s", answer.Status)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -24,7 +25,7 @@ func FreePorts(host Host, n int) []int {
 	ports := make([]int, 0, n)
 	for tries := 0; len(ports) < n; tries++ {
 		port := lowestPort + rand.IntN(highestPort-lowestPort)
-		l, err := net.Listen("tcp", address(port))
+		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address(port))
 		if err != nil {
 			if tries > 1000 {
 				host.Fatalf("no free loopback port: %v", err)

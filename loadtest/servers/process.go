@@ -69,7 +69,7 @@ func (p *Process) launch() {
 		p.host.Fatalf("%s: %v", p.spec.Name, err)
 	}
 	defer log.Close()
-	cmd := exec.Command(p.spec.Path, p.spec.Args...)
+	cmd := exec.Command(p.spec.Path, p.spec.Args...) //nolint:noctx // it ends by Kill, Stop or the cleanup
 	cmd.Dir, cmd.Env = p.spec.Dir, append(os.Environ(), p.spec.Env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = childAttributes()

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,11 +14,13 @@ import (
 // respond sends one command to a Redis at addr on a new connection and reads the reply. An error reply is
 // an error. It speaks just enough of RESP2 to set servers up without a client library.
 func respond(addr string, within time.Duration, args ...string) (any, error) {
-	conn, err := net.DialTimeout("tcp", addr, within)
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if err := conn.SetDeadline(time.Now().Add(within)); err != nil {
 		return nil, err
 	}
