@@ -121,3 +121,23 @@ func TestSmallAndLarge(t *testing.T) {
 		t.Errorf("with 10 members:\n%s\nwith 100,010:\n%s", answers[0], answers[1])
 	}
 }
+
+// TestSegmentsInLua: the script numbers segments as rankcore does, at every edge of every power of two.
+func TestSegmentsInLua(t *testing.T) {
+	server := servers.Redis(t)
+	for _, order := range []rankcore.Order{rankcore.Desc, rankcore.Asc} {
+		b := oneShard(rankcore.BoardID(fmt.Sprint("segments-", order)))
+		b.Order = order
+		w := newWriter(t, open(t, server.URL), b)
+		var ops []rankcore.Op
+		for bit := range 53 {
+			for _, near := range []int64{-2, -1, 0, 1, 2} {
+				if score := int64(1)<<bit + near; rankcore.Score(score).InRange() {
+					ops = append(ops, set(rankcore.UserID(fmt.Sprint("plus", score)), score), set(rankcore.UserID(fmt.Sprint("minus", score)), -score))
+				}
+			}
+		}
+		w.write(ops...)
+		checkSegments(t, w, server)
+	}
+}

@@ -29,6 +29,7 @@ type writer struct {
 	board    *rankcore.Board
 	calendar *rankcore.Calendar
 	at       rankcore.Position
+	later    time.Duration // how far log time has gone on
 	rnd      *rand.Rand
 }
 
@@ -54,7 +55,7 @@ func (w *writer) write(ops ...rankcore.Op) {
 
 // steps makes the operations the next message: a step for each shard.
 func (w *writer) steps(ops ...rankcore.Op) []rankcore.Step {
-	to := rankcore.Position{Seq: w.at.Seq + 1, Time: monday.Add(time.Duration(w.at.Seq) * time.Millisecond).UnixNano()}
+	to := rankcore.Position{Seq: w.at.Seq + 1, Time: monday.Add(w.later + time.Duration(w.at.Seq)*time.Millisecond).UnixNano()}
 	steps := make([]rankcore.Step, w.board.Shards)
 	for i := range steps {
 		steps[i] = rankcore.Step{Shard: i, From: w.at, To: to}
