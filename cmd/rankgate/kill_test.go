@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	kills        = 6
+	kills        = 12
 	killBoard    = "boards: { power: { update: add } }"
-	killDistance = 150 // batches at most between kills
+	killDistance = 1000 // batches at most between kills
 )
 
 // killing runs the ledger while victims are killed at random moments, one after another, and started again.
