@@ -320,6 +320,12 @@ func TestPublisherTrustsARestartedLog(t *testing.T) {
 
 func lostRecords(t *testing.T, s stream, b *rankcore.Board) int {
 	t.Helper()
+	return logged(t, s, b, func(m rankcore.Message) bool { return m.Mark == rankcore.MarkLost })
+}
+
+// logged is how many of the board's messages are such.
+func logged(t *testing.T, s stream, b *rankcore.Board, such func(rankcore.Message) bool) int {
+	t.Helper()
 	ss, err := s.open(t.Context(), b.ID, from{seq: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -334,7 +340,7 @@ func lostRecords(t *testing.T, s stream, b *rankcore.Board) int {
 		if e == nil {
 			return n
 		}
-		if m, err := rankcore.ParseMessage(b, e.data, e.id, e.At()); err == nil && m.Mark == rankcore.MarkLost {
+		if m, err := rankcore.ParseMessage(b, e.data, e.id, e.At()); err == nil && such(m) {
 			n++
 		}
 	}

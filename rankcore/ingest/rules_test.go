@@ -285,7 +285,7 @@ func TestTrimmedOrFoundIsNotRebased(t *testing.T) {
 // A log whose clock stands far behind what it gave before mends nothing: by time, new would look old.
 func TestNoRebaseWhileTheLogsClockIsBehind(t *testing.T) {
 	_, a, m := applierOn(t, 1)
-	q := pos(99, time.Now().Add(5*time.Minute).UnixNano())
+	q := pos(99, time.Now().Add(90*time.Second).UnixNano())
 	m.with(0, func(sh *modelShard) { sh.pos = q })
 	c := &lane{a: a, shards: []shard{{state: catching, pos: q}}, members: []int{0}}
 	if err := a.rebase(t.Context(), c, []int{0}); !errors.Is(err, errNotProven) || m.copyOf(0).pos != q {

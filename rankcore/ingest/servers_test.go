@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -65,6 +66,29 @@ func TestServerKilledAndFrozenUnderLoad(t *testing.T) {
 	}
 	if h := l.Health(); h.Durability != FSync { // as this test's configuration claims
 		t.Errorf("health: %+v", h)
+	}
+}
+
+// An append that is not answered is sent again under the same message id, so that it is stored once at most.
+func TestUnansweredAppendIsStoredOnce(t *testing.T) {
+	n := servers.NATS(t)
+	b := testBoard("power", 1)
+	r := &rig{t: t, logger: testLogger(t)}
+	conn, err := Dial(n.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	l, _ := r.runLog(func(c *LogConfig) { c.Conn = conn }, b)
+	mustAppend(t, l, b, add("1", "alice", 1))
+	n.Freeze()
+	if _, err := l.Append(t.Context(), b, []rankcore.Op{add("2", "alice", 1)}); !errors.Is(err, ErrLogUnavailable) {
+		t.Errorf("a frozen server: %v", err)
+	}
+	n.Thaw()
+	mustAppend(t, l, b, add("3", "alice", 1)) // on the same connection: what was sent before is there now
+	if n := logged(t, l.stream, b, func(m rankcore.Message) bool { return len(m.Ops) > 0 && m.Ops[0].ID == "2" }); n != 1 {
+		t.Errorf("one append is %d messages", n)
 	}
 }
 
