@@ -177,6 +177,38 @@ func TestGarbageGoesToTheDeadLetters(t *testing.T) {
 	}
 }
 
+func TestMessagesToUnknownBoardsGoToTheDeadLetters(t *testing.T) {
+	r := newRig(t)
+	b := testBoard("power", 1)
+	l, _ := r.runLog(nil, b)
+	r.runApplier(l, b, newModel(b))
+	nobody := testBoard("nobody", 1)
+	publish(t, l.stream, nobody, `{"v":1,"ops":[{"user":"alice","add":1}]}`)
+	dead := func(want uint64) {
+		t.Helper()
+		eventually(t, func() string {
+			st, err := l.stream.js.Stream(t.Context(), DeadStreamName)
+			if err != nil {
+				return err.Error()
+			}
+			if n := st.CachedInfo().State.Msgs; n != want {
+				return fmt.Sprintf("%d dead letters, want %d", n, want)
+			}
+			return ""
+		})
+	}
+	dead(1)
+	if err := l.buryStrays(t.Context(), nobody.ID); err != nil {
+		t.Fatal(err)
+	}
+	dead(1)
+	publish(t, l.stream, nobody, `{"v":1,"ops":[{"user":"alice","add":1}]}`)
+	if err := l.buryStrays(t.Context(), nobody.ID); err != nil {
+		t.Fatal(err)
+	}
+	dead(2)
+}
+
 func TestServerRestartsMidLoad(t *testing.T) {
 	r := newRig(t)
 	b := testBoard("power", 8)

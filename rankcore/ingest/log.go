@@ -43,6 +43,7 @@ type Log struct {
 	committers map[rankcore.BoardID]*committer
 	reference  reference
 	trim       trimmer
+	strayed    time.Time // when messages to unknown boards were last looked for; upkeep's
 
 	ready     chan struct{} // closed once the streams stand for the first time
 	readyOnce sync.Once
@@ -142,6 +143,9 @@ func (l *Log) look(ctx context.Context) error {
 	l.metrics.bytes.Set(float64(v.bytes))
 	l.readyOnce.Do(func() { close(l.ready) })
 	if err := l.reference.check(ctx); err != nil {
+		return err
+	}
+	if err := l.strays(ctx); err != nil {
 		return err
 	}
 	return l.trim.trim(ctx, v)

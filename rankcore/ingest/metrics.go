@@ -14,6 +14,7 @@ type logMetrics struct {
 	refused       prometheus.Counter
 	lost          prometheus.Counter
 	trimmed       prometheus.Counter
+	strays        prometheus.Counter
 	bytes         prometheus.Gauge
 	commitSeconds prometheus.Histogram
 }
@@ -29,6 +30,7 @@ func newLogMetrics(reg prometheus.Registerer) logMetrics {
 		refused:  counter("append_overflows_total", "Appends refused because too much was waiting for the log."),
 		lost:     counter("lost_records_total", "Records written because the log no longer had a message it had confirmed."),
 		trimmed:  counter("trimmed_messages_total", "Old messages dropped after every shard had taken them in."),
+		strays:   counter("stray_messages_total", "Messages to boards that are not configured, put aside as dead letters."),
 		bytes: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "rankgate_ingest_log_bytes", Help: "Size of the log's stream.",
 		}),
@@ -37,7 +39,7 @@ func newLogMetrics(reg prometheus.Registerer) logMetrics {
 			Buckets: prometheus.ExponentialBuckets(100e-6, 2, 16),
 		}),
 	}
-	register(reg, m.ops, m.messages, m.failed, m.refused, m.lost, m.trimmed, m.bytes, m.commitSeconds)
+	register(reg, m.ops, m.messages, m.failed, m.refused, m.lost, m.trimmed, m.strays, m.bytes, m.commitSeconds)
 	return m
 }
 

@@ -199,7 +199,10 @@ func (ss *session) same(ctx context.Context, prev rankcore.Position, read []entr
 	if ss.stream.reconnects() != ss.links {
 		return fmt.Errorf("%w: reconnected", errSession)
 	}
-	if ss.opened.replicas <= 1 && len(read) > 0 && !prev.IsNone() && read[len(read)-1].Seq-prev.Seq == uint64(len(read)) {
+	if ss.opened.replicas <= 1 && len(read) == 0 {
+		return nil // one server, and nothing to be used
+	}
+	if ss.opened.replicas <= 1 && !prev.IsNone() && read[len(read)-1].Seq-prev.Seq == uint64(len(read)) {
 		return nil // one server, and not a sequence is missing
 	}
 	v, err := ss.alive(ctx)

@@ -49,6 +49,13 @@ func (t *trimmer) report(id rankcore.BoardID, lowest rankcore.Position) {
 	t.applied[id] = appliedAt{lowest: lowest, heard: time.Now()}
 }
 
+// applies reports whether this process has an applier.
+func (t *trimmer) applies() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.applied) > 0
+}
+
 // lowest is the position that every shard of every board has reached, if that is known now.
 func (t *trimmer) lowest(now time.Time) (rankcore.Position, bool) {
 	t.mu.Lock()
