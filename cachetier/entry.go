@@ -17,35 +17,48 @@ const (
 	refreshPace = 100 * time.Millisecond
 )
 
-// entry is an answer as it was loaded. With neither page nor standing, the user is not ranked.
+// entry is an answer as it was loaded. With neither page nor standing, the user is not ranked. What the answer
+// says of itself is settled here, by what was known when its load began: that the shards became current later
+// does not make it so, and an applier that falls behind later does not take from it what it has.
 type entry struct {
 	began    uint64 // the load's place in the Tier's order
 	page     *rankcore.Page
 	standing *rankcore.Standing
 
-	loaded time.Time // when the load began: the answer is no older. By the local clock, whichever AsOf is by
-	stale  time.Time // from here on a reader starts a refresh
-	until  time.Time // from here on it is not served
+	doubt rankcore.Reason // why the shards were not known to be current, or empty
+	stale time.Time       // from here on a reader starts a refresh
+	until time.Time       // from here on it is not served
 
 	nextRefresh atomic.Int64 // none starts before; Unix nanoseconds
 }
 
+// newEntry lives for the bound, counted from the moment up to which it has everything: so that an answer called
+// fresh has every write that the log took more than a bound before. The local clock counts, whichever AsOf is by.
 func newEntry(f *flight, bound time.Duration, page *rankcore.Page, standing *rankcore.Standing) *entry {
-	e := &entry{began: f.began, page: page, standing: standing, loaded: f.at}
-	if e.fresh() {
-		e.until = f.at.Add(bound)
+	e := &entry{began: f.began, page: page, standing: standing, doubt: f.doubt}
+	if e.sound() {
+		e.until = f.current.Add(bound)
 		// Keys loaded together do not stay together: half the bound, and up to an eighth of it more.
-		e.stale = f.at.Add(bound/2 + rand.N(bound/8+1))
+		e.stale = f.current.Add(bound/2 + rand.N(bound/8+1))
 	} else {
 		e.until = time.Now().Add(shortLife)
 		e.stale = e.until
+	}
+	switch {
+	case e.doubt == "":
+	case page != nil:
+		e.page = &rankcore.Page{Meta: doubted(page.Meta, e.doubt), Entries: page.Entries} // the page is shared
+	case standing != nil:
+		copied := *standing
+		copied.Meta = doubted(standing.Meta, e.doubt)
+		e.standing = &copied
 	}
 	e.nextRefresh.Store(f.at.Add(min(refreshPace, bound/4)).UnixNano())
 	return e
 }
 
-// fresh reports whether the source called the answer fresh. That a user is not ranked always is.
-func (e *entry) fresh() bool {
+// sound reports whether the source called the answer fresh. That a user is not ranked always is.
+func (e *entry) sound() bool {
 	switch {
 	case e.page != nil:
 		return e.page.Status == rankcore.Fresh

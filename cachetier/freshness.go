@@ -6,19 +6,26 @@ import (
 	"rankgate/rankcore"
 )
 
-// doubt is why an answer that its source called fresh must not be called so, or empty. An answer that is
-// not fresh has its reason already, and is never made better.
-func (t *Tier) doubt(m *rankcore.Meta, b *rankcore.Board, now time.Time) rankcore.Reason {
-	if m.Status != rankcore.Fresh {
-		return ""
+// current is the moment up to which the shards have everything the log had, when a load begins at now; or
+// doubt is why they cannot be known to be current.
+func (t *Tier) current(b *rankcore.Board, now time.Time) (at time.Time, doubt rankcore.Reason) {
+	p, heard, ok := t.progress.Progress(b.ID)
+	if doubt = judge(p, heard, ok, b.Freshness, now); doubt != "" {
+		return now, doubt
 	}
-	return t.trust(b, now)
+	if p.CaughtUp.After(now) {
+		return now, ""
+	}
+	return p.CaughtUp, ""
 }
 
-// trust is why the shards of a board cannot be known to be current, or empty.
-func (t *Tier) trust(b *rankcore.Board, now time.Time) rankcore.Reason {
-	p, heard, ok := t.progress.Progress(b.ID)
-	return judge(p, heard, ok, b.Freshness, now)
+// doubted is the answer's Meta when the shards it came from were not known to be current. An answer that is
+// not fresh has its reason already, and is never made better.
+func doubted(m rankcore.Meta, doubt rankcore.Reason) rankcore.Meta {
+	if m.Status == rankcore.Fresh && doubt != "" {
+		m.Status, m.Reason = rankcore.Stale, doubt
+	}
+	return m
 }
 
 // judge: what the shards say is current if their applier was heard of within the bound, had then read the

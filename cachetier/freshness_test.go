@@ -41,24 +41,46 @@ func TestStatusFollowsTheApplier(t *testing.T) {
 		tier := newTier(t, c, func(cfg *Config) { cfg.Progress = a })
 		fresh := topOf(t, tier)
 		a.says(func(time.Time) (rankcore.Progress, time.Time, bool) { return rankcore.Progress{}, time.Time{}, false })
-		doubted, standing := topOf(t, tier), rankOf(t, tier, "abe")
-		if doubted.Status != rankcore.Stale || doubted.Reason != rankcore.LogUnreachable {
-			t.Fatalf("top: %q because %q", doubted.Status, doubted.Reason)
+		if page := topOf(t, tier); page != fresh || page.Status != rankcore.Fresh {
+			t.Fatalf("%+v within the bound, want the page that has everything up to then", page)
+		}
+		time.Sleep(power.Freshness)
+		page, standing := topOf(t, tier), rankOf(t, tier, "abe")
+		if page.Status != rankcore.Stale || page.Reason != rankcore.LogUnreachable {
+			t.Fatalf("top: %q because %q", page.Status, page.Reason)
 		}
 		if standing.Status != rankcore.Stale || standing.Reason != rankcore.LogUnreachable {
 			t.Fatalf("rank: %q because %q", standing.Status, standing.Reason)
 		}
-		if fresh.Status != rankcore.Fresh || fresh.Reason != "" {
-			t.Fatal("the shared page was modified")
-		}
-		if !doubted.AsOf.Equal(fresh.AsOf) {
-			t.Fatal("doubt changed as_of")
+		if c.status.Load() != rankcore.Fresh {
+			t.Fatal("the source's page was modified")
 		}
 		a.says(func(now time.Time) (rankcore.Progress, time.Time, bool) {
 			return rankcore.Progress{CaughtUp: now}, now, true
 		})
-		if page := topOf(t, tier); page != fresh {
-			t.Fatalf("%+v after the doubt ended, want the same fresh page", page)
+		if again := topOf(t, tier); again.Status != rankcore.Fresh || again == page {
+			t.Fatalf("%+v after the doubt ended, want a page that was read since", again)
+		}
+	})
+}
+
+// An answer called fresh has every write that the log took more than the bound before, however the load and the
+// applier's word about it fall together.
+func TestFreshIsCountedFromTheAppliersWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &applier{}
+		word := time.Now()
+		a.says(func(now time.Time) (rankcore.Progress, time.Time, bool) {
+			return rankcore.Progress{CaughtUp: word}, now, true
+		})
+		tier := newTier(t, newCore(), func(cfg *Config) { cfg.Progress = a })
+		time.Sleep(power.Freshness * 3 / 4)
+		if page := topOf(t, tier); page.Status != rankcore.Fresh {
+			t.Fatalf("%q because %q, want fresh", page.Status, page.Reason)
+		}
+		time.Sleep(power.Freshness / 2)
+		if page := topOf(t, tier); page.Status != rankcore.Stale || page.Reason != rankcore.ApplierBehind {
+			t.Fatalf("%q because %q, a quarter past the bound since the applier's word", page.Status, page.Reason)
 		}
 	})
 }
@@ -76,17 +98,20 @@ func TestNothingIsMadeFresher(t *testing.T) {
 	}
 }
 
-// With shards out, "not ranked" may be false: the user may stand in what is not there yet.
-func TestNoFalse404WhileShardsAreOut(t *testing.T) {
+// While shards are out or behind, "not ranked" may be false: the user may stand in what is not there yet.
+func TestNoFalse404WhileShardsAreNotCurrent(t *testing.T) {
 	c := newCore()
 	c.absent.Store(rankcore.UserID("abe"), true)
 	a := &applier{}
 	tier := newTier(t, c, func(cfg *Config) { cfg.Progress = a })
-	a.says(func(now time.Time) (rankcore.Progress, time.Time, bool) {
-		return rankcore.Progress{CaughtUp: now, ShardsOut: 1}, now, true
-	})
-	if s := rankOf(t, tier, "abe"); s.Status != rankcore.Updating || s.Reason != rankcore.ShardRebuilding || s.User != "abe" {
-		t.Fatalf("%+v, want updating", s)
+	for reason, p := range map[rankcore.Reason]rankcore.Progress{
+		rankcore.ShardRebuilding: {CaughtUp: time.Now().Add(time.Hour), ShardsOut: 1}, rankcore.ApplierBehind: {},
+	} {
+		a.says(func(now time.Time) (rankcore.Progress, time.Time, bool) { return p, now, true })
+		tier.Suspect()
+		if s := rankOf(t, tier, "abe"); s.Status != rankcore.Updating || s.Reason != reason || s.User != "abe" {
+			t.Fatalf("%+v, want updating because %s", s, reason)
+		}
 	}
 	a.says(func(now time.Time) (rankcore.Progress, time.Time, bool) {
 		return rankcore.Progress{CaughtUp: now}, now, true

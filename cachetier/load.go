@@ -29,11 +29,13 @@ type flights struct {
 
 // flight is one load. Entry and err are set when done is closed.
 type flight struct {
-	began uint64
-	at    time.Time
-	done  chan struct{}
-	entry *entry
-	err   error
+	began   uint64
+	at      time.Time
+	current time.Time       // the answer will have everything the log had at this moment, unless there is
+	doubt   rankcore.Reason // a reason to doubt that
+	done    chan struct{}
+	entry   *entry
+	err     error
 }
 
 // fly joins the key's load if it began after everything that must be seen, and else begins one. The load
@@ -48,6 +50,7 @@ func (t *Tier) fly(a ask, after uint64) *flight {
 	}
 	a = a.owned()
 	f := &flight{began: t.clock.Add(1), at: time.Now(), done: make(chan struct{})}
+	f.current, f.doubt = t.current(a.board, f.at)
 	shard.byKey[a.key] = f
 	t.loading.Go(func() { t.load(a, f, shard) })
 	return f
@@ -89,9 +92,10 @@ func (t *Tier) read(a ask) (page *rankcore.Page, standing *rankcore.Standing, er
 	return page, standing, err
 }
 
-// store keeps e, unless it is not fresh and what is there may still be served. It needs the flight shard's lock.
+// store keeps e, unless what is there may still be served and is better: e is not sound, or doubted where that is
+// not. It needs the flight shard's lock.
 func (t *Tier) store(a ask, e *entry) {
-	if !e.fresh() && t.cached(a, time.Now()) != nil {
+	if kept := t.cached(a, time.Now()); kept != nil && (!e.sound() || e.doubt != "" && kept.doubt == "") {
 		return
 	}
 	keep, other := t.answers, t.absent
@@ -108,7 +112,7 @@ func (t *Tier) store(a ask, e *entry) {
 func (t *Tier) refresh(a ask, e *entry, now time.Time) {
 	due := !now.Before(e.stale)
 	if !due && a.key.user == "" {
-		due = e.fresh() && t.stamps(a.key.board).changed.Load() > e.began
+		due = e.sound() && t.stamps(a.key.board).changed.Load() > e.began
 	}
 	if due && e.claimRefresh(now) {
 		t.fly(a, e.began)

@@ -135,59 +135,46 @@ func (t *Tier) bytes() float64 {
 
 // Top answers from memory within the board's freshness bound, else from the source.
 func (t *Tier) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
-	e, now, err := t.get(ctx, askTop(q))
+	e, err := t.get(ctx, askTop(q))
 	if err != nil {
 		return nil, err
 	}
-	page := e.page
-	if reason := t.doubt(&page.Meta, q.Board, now); reason != "" {
-		doubted := *page // the page is shared; its rows are not changed
-		doubted.Status, doubted.Reason = rankcore.Stale, reason
-		page = &doubted
-	}
-	t.metrics.answered(page.Status)
-	return page, nil
+	t.metrics.answered(e.page.Status)
+	return e.page, nil
 }
 
 // Rank answers from memory within the board's freshness bound, else from the source. An exact rank always
 // comes from the source: it is true for some instant between request and reply.
 func (t *Tier) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
-	e, now, err := t.get(ctx, askRank(q))
+	e, err := t.get(ctx, askRank(q))
 	if err != nil {
 		return nil, err
 	}
-	standing := e.standing
-	if standing == nil {
-		return t.notRanked(q, now)
+	if e.standing == nil {
+		return t.notRanked(q, e.doubt)
 	}
-	if reason := t.doubt(&standing.Meta, q.Board, now); reason != "" {
-		doubted := *standing
-		doubted.Status, doubted.Reason = rankcore.Stale, reason
-		standing = &doubted
-	}
-	t.metrics.answered(standing.Status)
-	return standing, nil
+	t.metrics.answered(e.standing.Status)
+	return e.standing, nil
 }
 
-// notRanked is ErrNotRanked, unless shards are out: then the user may well be ranked in what one of them
-// has yet to be fed again.
-func (t *Tier) notRanked(q rankcore.RankQuery, now time.Time) (*rankcore.Standing, error) {
-	if t.trust(q.Board, now) != rankcore.ShardRebuilding {
+// notRanked is ErrNotRanked, unless the shards were not known to be current: then the user may well be ranked
+// in what they have yet to be fed.
+func (t *Tier) notRanked(q rankcore.RankQuery, doubt rankcore.Reason) (*rankcore.Standing, error) {
+	if doubt == "" {
 		return nil, rankcore.ErrNotRanked
 	}
 	t.metrics.answered(rankcore.Updating)
-	meta := rankcore.Meta{Season: q.Season, Status: rankcore.Updating, Reason: rankcore.ShardRebuilding, AsOf: now}
+	meta := rankcore.Meta{Season: q.Season, Status: rankcore.Updating, Reason: doubt, AsOf: time.Now()}
 	return &rankcore.Standing{Meta: meta, User: q.User}, nil
 }
 
-// get is the entry that answers a: from memory, or from a load that began no earlier than it must. It also
-// tells the time, since reading the clock is a good part of what an answer from memory costs.
-func (t *Tier) get(ctx context.Context, a ask) (e *entry, now time.Time, err error) {
-	now = time.Now()
+// get is the entry that answers a: from memory, or from a load that began no earlier than it must.
+func (t *Tier) get(ctx context.Context, a ask) (*entry, error) {
+	now := time.Now()
 	if e := t.cached(a, now); e != nil {
 		t.metrics.hit(a)
 		t.refresh(a, e, now)
-		return e, now, nil
+		return e, nil
 	}
 	t.metrics.miss(a)
 	var after uint64
@@ -199,13 +186,13 @@ func (t *Tier) get(ctx context.Context, a ask) (e *entry, now time.Time, err err
 		select {
 		case <-f.done:
 		case <-ctx.Done():
-			return nil, now, ctx.Err()
+			return nil, ctx.Err()
 		}
 		// An answer overtaken by an eviction is asked for again, but not without end: on a board that is
 		// evicted all the time it is given as it is, true at an instant after this request began or shared
 		// with one that waited then. See TestEvictedAllTheTime.
 		if f.err != nil || f.began > t.barrier(a) || try == maxTries {
-			return f.entry, time.Now(), f.err
+			return f.entry, f.err
 		}
 	}
 }
@@ -228,6 +215,14 @@ func (t *Tier) cached(a ask, now time.Time) *entry {
 	return nil
 }
 
+// serves reports whether e may still be given. One that was doubted goes as soon as nothing is doubted any more.
 func (t *Tier) serves(e *entry, a ask, now time.Time) bool {
-	return now.Before(e.until) && e.began > t.barrier(a)
+	if !now.Before(e.until) || e.began <= t.barrier(a) {
+		return false
+	}
+	if e.doubt == "" {
+		return true
+	}
+	_, doubt := t.current(a.board, now)
+	return doubt != ""
 }
