@@ -17,18 +17,19 @@ type aggregate struct {
 	before  []int64             // members in better segments than the edge's; one longer, the last is all members
 }
 
-// newAggregate sums up readings of all shards whose rest is segment, members, and so on.
+// newAggregate sums up readings of all shards whose answer is the hash of segments.
 func newAggregate(o rankcore.Order, season rankcore.SeasonID, asOf time.Time, list []reading) (*aggregate, error) {
 	a := &aggregate{meta: meta(season, asOf, list)}
 	counts := map[int64]int64{}
 	for _, r := range list {
 		a.changed = append(a.changed, r.changed)
-		for i := 0; i+1 < len(r.rest); i += 2 {
-			g, err := keyOf(r.rest[i])
+		flat, _ := r.answers[0].([]any)
+		for i := 0; i+1 < len(flat); i += 2 {
+			g, err := keyOf(flat[i])
 			if err != nil {
 				return nil, err
 			}
-			n, err := keyOf(r.rest[i+1])
+			n, err := keyOf(flat[i+1])
 			if err != nil {
 				return nil, err
 			}

@@ -97,3 +97,50 @@ func TestTwoAppliers(t *testing.T) {
 		t.Errorf("top: %s, want %s", got, want)
 	}
 }
+
+// TestReadsMeetSteps: readers that ask while every shard changes all the time get whole answers. Each message moves
+// one point from one user to the other of the same shard, so that together they always have none.
+func TestReadsMeetSteps(t *testing.T) {
+	server := servers.Redis(t)
+	b := board("busy")
+	b.Freshness = time.Nanosecond // each estimate reads all shards
+	store := open(t, server.URL)
+	w := newWriter(t, store, b)
+	giver := rankcore.UserID("abe")
+	taker := user(0)
+	for i := 1; b.Shard(taker) != b.Shard(giver); i++ {
+		taker = user(i)
+	}
+	w.write(set(giver, 0), set(taker, 0))
+	done := make(chan struct{})
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for asked := 0; ; asked++ {
+			select {
+			case <-done:
+				if asked == 0 {
+					t.Error("nothing was asked")
+				}
+				return
+			default:
+			}
+			page, err := store.Top(t.Context(), rankcore.TopQuery{Board: b, Season: "all", Limit: 2})
+			if err != nil || page.Total != 2 || page.Entries[0].Score+page.Entries[1].Score != 0 {
+				t.Errorf("top: %+v, %v", page, err)
+				return
+			}
+			for _, p := range []rankcore.Precision{rankcore.Exact, rankcore.Approx} {
+				st, err := store.Rank(t.Context(), rankcore.RankQuery{Board: b, Season: "all", User: taker, Precision: p})
+				if err != nil || st.Total != 2 || st.Low > 1 {
+					t.Errorf("%v rank: %+v, %v", p, st, err)
+					return
+				}
+			}
+		}
+	})
+	for range 500 {
+		w.write(add(giver, -1), add(taker, 1))
+	}
+	close(done)
+	reader.Wait()
+}

@@ -41,24 +41,42 @@ type ownReading struct {
 	before, tied int64 // members there that stand before the user, and that share its score
 }
 
+// own runs a script, since the counts depend on the score and both must be of one moment.
 func (s *Store) own(ctx context.Context, q rankcore.RankQuery) (ownReading, error) {
-	shard := []int{q.Board.Shard(q.User)}
-	list, err := s.read(ctx, question{script: ownScript, board: q.Board, season: q.Season, extra: []any{string(q.User)}}, shard)
+	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
+	defer cancel()
+	shard := q.Board.Shard(q.User)
+	own, err := s.ownReading(ctx, q, prefix(q.Board, shard))
+	if err != nil && !errors.Is(err, rankcore.ErrNotRanked) {
+		return own, unavailable(ctx, fmt.Errorf("shard %d of board %s: %w", shard, q.Board.ID, err))
+	}
+	return own, err
+}
+
+func (s *Store) ownReading(ctx context.Context, q rankcore.RankQuery, prefix string) (ownReading, error) {
+	keys := []string{prefix + "meta", prefix + string(q.Season) + ":main"}
+	values, err := s.run(ctx, s.reads, ownScript, []call{{keys, []any{seasonField(q.Season), string(q.User)}}})[0].Slice()
 	if err != nil {
 		return ownReading{}, err
 	}
-	r := list[0]
-	if len(r.rest) == 0 {
+	if len(values) < 3 {
+		return ownReading{}, errShape(values)
+	}
+	r, err := readingOf(layout(q.Board), values[:2], integer(values[2]), values[3:])
+	if err != nil {
+		return ownReading{}, err
+	}
+	if len(r.answers) == 0 {
 		return ownReading{}, rankcore.ErrNotRanked
 	}
-	if len(r.rest) != 4 || text(r.rest[2]) != string(q.User) {
-		return ownReading{}, unavailable(ctx, errors.New("a shard answered for another user"))
+	if len(r.answers) != 4 || text(r.answers[2]) != string(q.User) {
+		return ownReading{}, errors.New("an answer about another user")
 	}
-	key, err := keyOf(r.rest[3])
+	key, err := keyOf(r.answers[3])
 	if err != nil {
-		return ownReading{}, unavailable(ctx, err)
+		return ownReading{}, err
 	}
-	return ownReading{reading: r, score: q.Board.Order.Score(key), before: integer(r.rest[0]), tied: integer(r.rest[1])}, nil
+	return ownReading{reading: r, score: q.Board.Order.Score(key), before: integer(r.answers[0]), tied: integer(r.answers[1])}, nil
 }
 
 // exact adds to the own shard's counts those of all others. The own shard is not asked again: its score and
@@ -71,17 +89,18 @@ func (s *Store) exact(ctx context.Context, q rankcore.RankQuery, begun time.Time
 		}
 	}
 	key := strconv.FormatInt(q.Board.Order.Key(own.score), 10)
-	list, err := s.read(ctx, question{script: countScript, board: q.Board, season: q.Season, extra: []any{key, "(" + key}}, others)
+	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
+	defer cancel()
+	list, err := s.read(ctx, s.reads, question{name: "count", board: q.Board, season: q.Season, members: firstAnswer, ask: func(keys string) [][]any {
+		return [][]any{{"ZCARD", keys + ":main"}, {"ZCOUNT", keys + ":main", "-inf", "(" + key}, {"ZCOUNT", keys + ":main", key, key}}
+	}}, others)
 	if err != nil {
 		return nil, err
 	}
 	before, tied := own.before, own.tied
-	for i, r := range list {
-		if len(r.rest) != 2 {
-			return nil, unavailable(ctx, fmt.Errorf("shard %d of board %s: %w", others[i], q.Board.ID, errShape(r.rest)))
-		}
-		before += integer(r.rest[0])
-		tied += integer(r.rest[1])
+	for _, r := range list {
+		before += integer(r.answers[1])
+		tied += integer(r.answers[2])
 	}
 	m := meta(q.Season, begun, append(list, own.reading))
 	rank := before + 1

@@ -4,52 +4,104 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"rankgate/rankcore"
 )
+
+// readTries bounds how often shards are asked again that changed while they answered.
+const readTries = 5
 
 // reading is what one shard answered about one season, all of one moment.
 type reading struct {
 	members int64
 	changed rankcore.Position // the message that last changed the season's scores there
-	rest    []any             // what the script adds
+	answers []any             // one for each command
 }
 
-// question is a read script with what it asks of one season. extra are the script's own arguments.
+// question asks shards about one season by plain commands. A script would make a Lua value of every row and count
+// and turn it back, at twice the cost, or five times where there are many.
 type question struct {
-	script script
-	board  *rankcore.Board
-	season rankcore.SeasonID
-	extra  []any
+	name    string // for the metrics
+	board   *rankcore.Board
+	season  rankcore.SeasonID
+	ask     func(keys string) [][]any // the commands; keys is how the season's keys in the shard begin
+	members func(answers []any) int64 // how many members the answers are about
 }
 
 // read asks the given shards at once and waits for all: a shard that is missing would silently improve
 // everybody's rank, so one that is not ready or does not answer fails the question. Readings stand in the order
 // of shards.
-func (s *Store) read(ctx context.Context, q question, shards []int) ([]reading, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
-	defer cancel()
-	calls, args := make([]call, len(shards)), append([]any{seasonField(q.season)}, q.extra...)
-	for i, shard := range shards {
-		p := prefix(q.board, shard)
-		calls[i] = call{[]string{p + "meta", p + string(q.season) + ":main"}, args}
+func (s *Store) read(ctx context.Context, client redis.UniversalClient, q question, shards []int) ([]reading, error) {
+	list, again := make([]reading, len(shards)), make([]int, len(shards)) // again: indexes of shards
+	for i := range again {
+		again[i] = i
 	}
-	list, layout := make([]reading, len(shards)), layout(q.board)
-	for i, cmd := range s.run(ctx, s.reads, q.script, calls) {
-		values, err := cmd.Slice()
-		if err == nil && len(values) < 3 {
-			err = errShape(values)
+	for range readTries {
+		var err error
+		if again, err = s.readOnce(ctx, client, q, shards, again, list); err != nil {
+			return nil, unavailable(ctx, err)
 		}
-		if err == nil {
-			list[i], err = readingOf(layout, values[:2], integer(values[2]), values[3:])
+		if len(again) == 0 {
+			return list, nil
+		}
+	}
+	return nil, &rankcore.Unavailable{Reason: rankcore.CoreSlow, Cause: fmt.Errorf("%d shards of board %s changed while they answered, %d times", len(again), q.board.ID, readTries)}
+}
+
+// readOnce asks the shards of the given indexes, puts their readings into list and returns which are to be asked
+// again. Meta is read before and after the commands: when it says the same, no step came between, and the answers
+// are of one moment. Redis takes most of a pipeline without a pause, so that this is the rule.
+func (s *Store) readOnce(ctx context.Context, client redis.UniversalClient, q question, shards, indexes []int, list []reading) (again []int, err error) {
+	begun := time.Now()
+	type sent struct {
+		before, after *redis.SliceCmd
+		commands      []*redis.Cmd
+	}
+	all, pipe := make([]sent, len(indexes)), client.Pipeline()
+	for j, i := range indexes {
+		p := prefix(q.board, shards[i])
+		all[j].before = pipe.HMGet(ctx, p+"meta", "layout", seasonField(q.season))
+		for _, command := range q.ask(p + string(q.season)) {
+			all[j].commands = append(all[j].commands, pipe.Do(ctx, command...))
+		}
+		all[j].after = pipe.HMGet(ctx, p+"meta", "layout", seasonField(q.season))
+	}
+	_, err = pipe.Exec(ctx)
+	relearn(ctx, client, err)
+	s.metrics.calls.WithLabelValues(q.name).Observe(time.Since(begun).Seconds())
+	layout := layout(q.board)
+	for j, i := range indexes {
+		before, err := all[j].before.Result()
+		after, err2 := all[j].after.Result()
+		answers, err3 := answersOf(all[j].commands)
+		if err = errors.Join(err, err2, err3); err == nil {
+			if !slices.Equal(before, after) {
+				again = append(again, i)
+				continue
+			}
+			list[i], err = readingOf(layout, before, q.members(answers), answers)
 		}
 		if err != nil {
-			return nil, unavailable(ctx, fmt.Errorf("shard %d of board %s: %w", shards[i], q.board.ID, err))
+			return nil, fmt.Errorf("shard %d of board %s: %w", shards[i], q.board.ID, err)
 		}
 	}
-	return list, nil
+	return again, nil
+}
+
+func answersOf(commands []*redis.Cmd) ([]any, error) {
+	answers := make([]any, len(commands))
+	for i, cmd := range commands {
+		var err error
+		if answers[i], err = cmd.Result(); err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
 }
 
 // notReady is what keeps a shard out of every answer: it has taken nothing in yet, or is not whole.
@@ -59,14 +111,14 @@ func (n notReady) Error() string { return string(n) }
 
 // readingOf checks what meta says, the layout and the season, against the layout a board has and the members there
 // are. It compares the one count that can make a rank wrong; the applier's audit compares them all.
-func readingOf(layout string, meta []any, members int64, rest []any) (r reading, err error) {
+func readingOf(layout string, meta []any, members int64, answers []any) (r reading, err error) {
 	if meta[0] == nil {
 		return r, notReady("it has taken in nothing of the log")
 	}
 	if created := text(meta[0]); created != layout {
 		return r, notReady("it was created as " + created + ", the board is " + layout)
 	}
-	r.rest = rest
+	r.answers = answers
 	if meta[1] != nil {
 		if r.members, r.changed, err = seasonMeta(text(meta[1])); err != nil {
 			return r, err
@@ -90,6 +142,9 @@ func seasonMeta(value string) (members int64, changed rankcore.Position, err err
 	changed, err = rankcore.ParsePosition(fields[3])
 	return members, changed, err
 }
+
+// firstAnswer is for questions that ask for ZCARD first.
+func firstAnswer(answers []any) int64 { return integer(answers[0]) }
 
 func allShards(b *rankcore.Board) []int {
 	shards := make([]int, b.Shards)

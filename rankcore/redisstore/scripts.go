@@ -23,9 +23,6 @@ var (
 	resetScript    = loadScript("reset", "#!lua\n", "shard.lua", "reset.lua")
 	auditScript    = loadScript("audit", readOnly, "shard.lua", "audit.lua")
 	outcomesScript = loadScript("outcomes", readOnly, "shard.lua", "outcomes.lua")
-	topScript      = loadScript("top", readOnly, "top.lua")
-	membersScript  = loadScript("members", readOnly, "members.lua")
-	countScript    = loadScript("count", readOnly, "count.lua")
 	ownScript      = loadScript("own", readOnly, "own.lua")
 )
 
@@ -61,7 +58,7 @@ func (s *Store) run(ctx context.Context, client redis.UniversalClient, sc script
 	for i, c := range calls {
 		cmds[i] = pipe.EvalSha(ctx, sc.sha, c.keys, c.args...)
 	}
-	_, _ = pipe.Exec(ctx) // every reply carries its own error
+	_, err := pipe.Exec(ctx) // the first error; every reply carries its own
 	again := client.Pipeline()
 	for i, c := range calls {
 		if redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") {
@@ -69,25 +66,18 @@ func (s *Store) run(ctx context.Context, client redis.UniversalClient, sc script
 		}
 	}
 	if again.Len() > 0 {
-		_, _ = again.Exec(ctx)
+		_, err = again.Exec(ctx)
 		s.metrics.unknownScripts.Inc()
 	}
-	relearn(ctx, client, cmds)
+	relearn(ctx, client, err)
 	s.metrics.calls.WithLabelValues(sc.name).Observe(time.Since(begun).Seconds())
 	return cmds
 }
 
 // relearn asks a cluster anew who its masters are when one did not answer: it may have been replaced, and
 // go-redis would believe in it for ten seconds more.
-func relearn(ctx context.Context, client redis.UniversalClient, cmds []*redis.Cmd) {
-	cluster, ok := client.(*redis.ClusterClient)
-	if !ok {
-		return
-	}
-	for _, cmd := range cmds {
-		if err := cmd.Err(); err != nil && !isReply(err) {
-			cluster.ReloadState(ctx)
-			return
-		}
+func relearn(ctx context.Context, client redis.UniversalClient, err error) {
+	if cluster, ok := client.(*redis.ClusterClient); ok && err != nil && !isReply(err) {
+		cluster.ReloadState(ctx)
 	}
 }

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"math"
-	"strconv"
 	"time"
 
 	"rankgate/rankcore"
@@ -18,6 +17,8 @@ import (
 // each shard's rows are of one moment and the result is always the true top.
 func (s *Store) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
 	begun := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
+	defer cancel()
 	n := q.Offset + q.Limit
 	if q.Limit <= 0 {
 		n = 0
@@ -25,7 +26,7 @@ func (s *Store) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, e
 	tops := topRows{order: q.Board.Order, n: n, readings: make([]reading, q.Board.Shards), rows: make([][]rankcore.Entry, q.Board.Shards)}
 	ask, k := allShards(q.Board), min(shareOf(n, q.Board.Shards), n)
 	for len(ask) > 0 {
-		readings, err := s.read(ctx, topQuestion(q, k), ask)
+		readings, err := s.read(ctx, s.reads, topQuestion(q, k), ask)
 		if err != nil {
 			return nil, err
 		}
@@ -46,10 +47,13 @@ func (s *Store) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, e
 
 // topQuestion asks for the first k rows of a shard.
 func topQuestion(q rankcore.TopQuery, k int) question {
-	if k == 0 {
-		return question{script: membersScript, board: q.Board, season: q.Season}
-	}
-	return question{script: topScript, board: q.Board, season: q.Season, extra: []any{strconv.Itoa(k - 1)}}
+	return question{name: "top", board: q.Board, season: q.Season, members: firstAnswer, ask: func(keys string) [][]any {
+		commands := [][]any{{"ZCARD", keys + ":main"}}
+		if k > 0 {
+			commands = append(commands, []any{"ZRANGE", keys + ":main", 0, k - 1, "WITHSCORES"})
+		}
+		return commands
+	}}
 }
 
 // shareOf is how many rows to ask each shard for: its even share of n and four standard deviations more, so
@@ -70,8 +74,8 @@ type topRows struct {
 
 func (t *topRows) take(shard int, r reading) error {
 	var flat []any
-	if len(r.rest) > 0 {
-		flat, _ = r.rest[0].([]any)
+	if len(r.answers) > 1 {
+		flat, _ = r.answers[1].([]any)
 	}
 	rows := make([]rankcore.Entry, len(flat)/2)
 	for i := range rows {

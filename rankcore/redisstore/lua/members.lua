@@ -1,5 +1,0 @@
--- How many members a season has. Writes nothing. KEYS: meta, main. ARGV: the season's field of meta.
--- Answers layout, what meta says of the season, members there are.
-
-local meta = redis.call('HMGET', KEYS[1], 'layout', ARGV[1])
-return { meta[1], meta[2], redis.call('ZCARD', KEYS[2]) }
