@@ -98,14 +98,14 @@ func (a *Applier) read(ctx context.Context, ss *session, rd *reader, prev, limit
 		item.run = rd.understand(prev, entries)
 		prev = item.run.to
 	}
-	if item.end && ss.opened.replicas > 1 {
+	if item.end {
 		return a.confirmEnd(ctx, prev, item)
 	}
 	return item
 }
 
-// confirmEnd asks a clustered log's leader whether prev is the newest message: the consumer may stand on a
-// replica that lags.
+// confirmEnd asks the log's leader whether prev is the newest message. The consumer's own word is not enough: it
+// may stand on a replica that lags, and right after a restart it was seen to say so thousands of operations early.
 func (a *Applier) confirmEnd(ctx context.Context, prev rankcore.Position, item fed) fed {
 	asked := time.Now()
 	newest, err := a.stream.newest(ctx, a.board.ID)
