@@ -28,10 +28,11 @@ const (
 type trimmer struct {
 	log *Log
 
-	// mu guards applied and last.
+	last time.Time // when old messages were last looked for; upkeep's
+
+	// mu guards applied.
 	mu      sync.Mutex
 	applied map[rankcore.BoardID]appliedAt
-	last    time.Time
 }
 
 type appliedAt struct {
