@@ -33,13 +33,17 @@ type entry struct {
 }
 
 // newEntry lives for the bound, counted from the moment up to which it has everything: so that an answer called
-// fresh has every write that the log took more than a bound before. The local clock counts, whichever AsOf is by.
+// fresh has every write that the log took more than a bound before.
 func newEntry(f *flight, bound time.Duration, page *rankcore.Page, standing *rankcore.Standing) *entry {
 	e := &entry{began: f.began, page: page, standing: standing, doubt: f.doubt}
 	if e.sound() {
-		e.until = f.current.Add(bound)
+		current := f.current
+		if standing != nil && standing.AsOf.Before(current) {
+			current = standing.AsOf // an estimate may come from counts that are older than its load
+		}
+		e.until = current.Add(bound)
 		// Keys loaded together do not stay together: half the bound, and up to an eighth of it more.
-		e.stale = f.current.Add(bound/2 + rand.N(bound/8+1))
+		e.stale = current.Add(bound/2 + rand.N(bound/8+1))
 	} else {
 		e.until = time.Now().Add(shortLife)
 		e.stale = e.until

@@ -144,7 +144,7 @@ func (e *edge) openStore() (coreStore, *storeWatch, error) {
 		e.add("store", store.Run)
 		return store, &storeWatch{}, nil
 	}
-	store, err := redisstore.New(redisstore.Config{URL: e.cfg.StoreURL, Log: e.log})
+	store, err := redisstore.New(redisstore.Config{URL: e.cfg.StoreURL, Log: e.log, Registerer: e.reg})
 	if err != nil {
 		return nil, nil, err
 	}
