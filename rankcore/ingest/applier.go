@@ -253,7 +253,7 @@ func (a *Applier) handle(ctx context.Context, item fed) error {
 	}
 	a.metrics.lag.Set(float64(item.lag))
 	a.ended = item.end
-	if item.end {
+	if !item.asOf.IsZero() {
 		a.caughtUp = item.asOf
 	}
 	if item.end && !a.greeted { // shards without operations in what was read need not wait a second to be current

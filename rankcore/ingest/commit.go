@@ -16,6 +16,8 @@ import (
 const (
 	// maxMessage bounds a message below the 1 MiB that NATS servers take by default.
 	maxMessage = 900 << 10
+	// headerRoom is what of a server's own bound stays for a message's headers.
+	headerRoom = 1 << 10
 	// maxWaiting bounds what waits for the log on one board: about a second of a fast disk.
 	maxWaiting = 16 << 20
 	// attemptPatience is how long one publish may go unanswered before it is sent again under the same id.
@@ -133,10 +135,14 @@ func (c *committer) enqueue(r *request) error {
 func (c *committer) next() (message []*request, size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	limit := maxMessage
+	if most := int(c.log.cfg.Conn.MaxPayload()); most > headerRoom { // 0 before the first connect
+		limit = min(limit, most-headerRoom)
+	}
 	ops, taken := 0, 0
 	size = len(frameHead) + len(frameTail)
 	for _, r := range c.waiting {
-		if taken > 0 && (ops+r.ops > rankcore.MaxOps || size+1+len(r.body) > maxMessage) {
+		if taken > 0 && (ops+r.ops > rankcore.MaxOps || size+1+len(r.body) > limit) {
 			break
 		}
 		taken++

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"rankgate/rankcore"
@@ -11,8 +10,8 @@ import (
 // fed is what a feed gives: a run, or only the news that there is nothing more, or why it ended.
 type fed struct {
 	run   *run      // nil: nothing was there
-	end   bool      // the log had nothing more
-	asOf  time.Time // with end: it was so at this moment or later
+	end   bool      // the log has nothing more
+	asOf  time.Time // with this item, everything the log had at this moment is read; zero: not known
 	lag   uint64    // messages behind the run
 	limit bool      // the feed's limit was met; it has ended
 	err   error
@@ -21,7 +20,10 @@ type fed struct {
 // feed reads a session ahead of whoever applies it: while one run is applied, the next is read, parsed and
 // placed. A run that comes out of it belongs to one session and was complete before it was checked.
 type feed struct {
-	links  uint64 // reconnects when the session was opened
+	links   uint64 // reconnects when the session was opened
+	reader  *reader
+	lookout lookout
+
 	out    chan fed
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -32,13 +34,15 @@ type feed struct {
 // there or none.
 func (a *Applier) startFeed(ctx context.Context, ss *session, prev, limit rankcore.Position) *feed {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &feed{links: ss.links, out: make(chan fed), cancel: cancel, done: make(chan struct{})}
+	f := &feed{
+		links: ss.links, reader: newReader(a.board), lookout: lookout{stream: a.stream, board: a.board.ID},
+		out: make(chan fed), cancel: cancel, done: make(chan struct{}),
+	}
 	go func() {
 		defer close(f.done)
 		defer ss.close()
-		rd := newReader(a.board)
 		for {
-			item := a.read(ctx, ss, rd, prev, limit)
+			item := f.read(ctx, ss, prev, limit)
 			select {
 			case f.out <- item:
 			case <-ctx.Done():
@@ -65,7 +69,7 @@ func (f *feed) stop() {
 }
 
 // read makes the next item: it waits for a first message and takes what else has arrived.
-func (a *Applier) read(ctx context.Context, ss *session, rd *reader, prev, limit rankcore.Position) fed {
+func (f *feed) read(ctx context.Context, ss *session, prev, limit rankcore.Position) fed {
 	var entries []entry
 	var item fed
 	for size := 0; size < maxRunBytes && (len(entries) == 0 || ss.ready()) && !item.limit; {
@@ -74,7 +78,6 @@ func (a *Applier) read(ctx context.Context, ss *session, rd *reader, prev, limit
 			return fed{err: err}
 		}
 		if e == nil {
-			item.end, item.asOf = true, ss.asked
 			break
 		}
 		if !limit.IsNone() && e.Seq >= limit.Seq {
@@ -85,33 +88,17 @@ func (a *Applier) read(ctx context.Context, ss *session, rd *reader, prev, limit
 		}
 		entries = append(entries, *e)
 		size += len(e.data)
-		if item.lag = e.pending; e.pending == 0 && ss.left >= 0 {
-			item.end, item.asOf = true, ss.asked
-		} else {
-			item.end = false
-		}
+		item.lag = e.pending
 	}
 	if err := ss.same(ctx, prev, entries); err != nil {
 		return fed{err: err}
 	}
 	if len(entries) > 0 {
-		item.run = rd.understand(prev, entries)
+		item.run = f.reader.understand(prev, entries)
 		prev = item.run.to
 	}
-	if item.end {
-		return a.confirmEnd(ctx, prev, item)
+	if err := f.lookout.report(ctx, &item, prev); err != nil {
+		return fed{err: err}
 	}
-	return item
-}
-
-// confirmEnd asks the log's leader whether prev is the newest message. The consumer's own word is not enough: it
-// may stand on a replica that lags, and right after a restart it was seen to say so thousands of operations early.
-func (a *Applier) confirmEnd(ctx context.Context, prev rankcore.Position, item fed) fed {
-	asked := time.Now()
-	newest, err := a.stream.newest(ctx, a.board.ID)
-	if err != nil {
-		return fed{err: errors.Join(errSession, err)}
-	}
-	item.end, item.asOf = newest.Position == prev, asked
 	return item
 }

@@ -131,7 +131,8 @@ func TestRunBehindADroppedMessageIsNotUsed(t *testing.T) {
 	publish(t, s, other, `{"v":1,"mark":"tick"}`)
 	last := publish(t, s, b, `{"v":1,"ops":[{"id":"read","user":"alice","add":1}]}`)
 	purgeBefore(t, s, last.Seq)
-	if item := a.read(t.Context(), ss, newReader(b), p, rankcore.Position{}); !errors.Is(item.err, errTrimmed) {
+	f := feed{reader: newReader(b), lookout: lookout{stream: s, board: b.ID}}
+	if item := f.read(t.Context(), ss, p, rankcore.Position{}); !errors.Is(item.err, errTrimmed) {
 		t.Errorf("read over dropped messages: %+v", item)
 	}
 }

@@ -42,8 +42,7 @@ type session struct {
 	serial  uint64 // the consumer's own count of the last message
 	pending *entry // read already by open and not yet given
 
-	left  int // messages that may still come for the last request; 0: none is out
-	asked time.Time
+	left int // messages that may still come for the last request; 0: none is out
 }
 
 // entry is one message of the log as a session gives it.
@@ -153,7 +152,6 @@ func (ss *session) ready() bool {
 
 func (ss *session) request() error {
 	body := fmt.Appendf(nil, `{"batch":%d,"max_bytes":%d,"expires":%d}`, pullMessages, pullBytes, pullWait.Nanoseconds())
-	ss.asked = time.Now()
 	if err := ss.stream.conn.PublishRequest(ss.pull, ss.reply, body); err != nil {
 		return fmt.Errorf("%w: %w", errSession, err)
 	}

@@ -173,5 +173,5 @@ func isFull(err error) bool {
 // mayBeStored reports whether a publish that failed with err may have stored its message all the same.
 func mayBeStored(err error) bool {
 	return !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrNoResponders) &&
-		!errors.Is(err, nats.ErrReconnectBufExceeded) && !errors.Is(err, nats.ErrConnectionClosed)
+		!errors.Is(err, nats.ErrMaxPayload) && !errors.Is(err, nats.ErrReconnectBufExceeded) && !errors.Is(err, nats.ErrConnectionClosed)
 }
