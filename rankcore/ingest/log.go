@@ -30,7 +30,8 @@ type LogConfig struct {
 	Retention  time.Duration     // how long messages are kept; 0: DefaultRetention
 	MaxBytes   int64             // what the stream may take on disk; 0: DefaultMaxBytes
 	Replicas   int               // 0: 1
-	Durability Durability        // what the server is known to do; empty: OS, since a client cannot ask it
+	Durability Durability        // of an embedded server: what it does; an external one is asked, see Monitors
+	Monitors   []string          // monitoring URLs of external servers, to learn whether they sync; empty: port 8222 of the connected one
 	Logger     *slog.Logger      // nil: silent
 	Registerer prometheus.Registerer
 }
@@ -43,6 +44,7 @@ type Log struct {
 	committers map[rankcore.BoardID]*committer
 	reference  reference
 	trim       trimmer
+	durability *durability
 	strayed    time.Time // when messages to unknown boards were last looked for; upkeep's
 
 	ready     chan struct{} // closed once the streams stand for the first time
@@ -62,9 +64,6 @@ func OpenLog(cfg LogConfig) (*Log, error) {
 	if cfg.Replicas <= 0 {
 		cfg.Replicas = 1
 	}
-	if cfg.Durability == "" {
-		cfg.Durability = OS
-	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -81,6 +80,7 @@ func OpenLog(cfg LogConfig) (*Log, error) {
 	}
 	l.reference.log = l
 	l.trim.log = l
+	l.durability = newDurability(l)
 	for _, b := range cfg.Boards {
 		l.committers[b.ID] = newCommitter(l, b)
 	}
@@ -141,6 +141,7 @@ func (l *Log) look(ctx context.Context) error {
 	}
 	l.seen.Store(&v)
 	l.metrics.bytes.Set(float64(v.bytes))
+	l.durability.look(ctx)
 	l.readyOnce.Do(func() { close(l.ready) })
 	if err := l.reference.check(ctx); err != nil {
 		return err
@@ -179,7 +180,7 @@ type Health struct {
 
 // Health reports the log's state from what is known; it asks nobody.
 func (l *Log) Health() Health {
-	h := Health{Durability: l.cfg.Durability, MaxBytes: l.cfg.MaxBytes}
+	h := Health{Durability: *l.durability.known.Load(), MaxBytes: l.cfg.MaxBytes}
 	if v := l.seen.Load(); v != nil {
 		h.Bytes = v.bytes
 		h.Reachable = true
