@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rankgate/gateway"
+	"rankgate/rankcore"
+	"rankgate/rankcore/ingest"
+)
+
+func TestHealthNamesWhatIsWrong(t *testing.T) {
+	fine := ingest.ApplierStatus{CaughtUp: time.Now(), Shards: map[string]int{"following": 16}}
+	for name, c := range map[string]struct {
+		log     ingest.Health
+		applier ingest.ApplierStatus
+		part    string
+		state   gateway.State
+		detail  string
+	}{
+		"all is well":   {ingest.Health{Reachable: true}, fine, "log", gateway.OK, ""},
+		"log away":      {ingest.Health{Detail: "no servers"}, fine, "log", gateway.Down, "no servers"},
+		"log full":      {ingest.Health{Reachable: true, Full: true, Detail: "full"}, fine, "log", gateway.Degraded, "full"},
+		"starting":      {ingest.Health{Reachable: true}, ingest.ApplierStatus{}, "applier", gateway.Degraded, "board power: reading the log"},
+		"shards out":    {ingest.Health{Reachable: true}, ingest.ApplierStatus{CaughtUp: time.Now(), Shards: map[string]int{"following": 14, "unknown": 2}}, "applier", gateway.Degraded, "2 shards do not follow"},
+		"front trimmed": {ingest.Health{Reachable: true}, ingest.ApplierStatus{CaughtUp: time.Now(), Rebuild: 3}, "applier", gateway.Degraded, "rebuild needed"},
+		"tail lost":     {ingest.Health{Reachable: true}, ingest.ApplierStatus{CaughtUp: time.Now(), LogLost: true}, "applier", gateway.Degraded, "has lost operations"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := health{
+				boards:   []*rankcore.Board{{ID: "power"}},
+				log:      func() ingest.Health { return c.log },
+				store:    &storeWatch{},
+				appliers: map[rankcore.BoardID]func() ingest.ApplierStatus{"power": func() ingest.ApplierStatus { return c.applier }},
+			}
+			got := h.check(t.Context())
+			if d := got.Dependencies[c.part]; !got.Ready || d.State != c.state || !strings.Contains(d.Detail, c.detail) {
+				t.Errorf("ready %v, %s is %+v, want %s: %s", got.Ready, c.part, d, c.state, c.detail)
+			}
+		})
+	}
+}
+
+func TestGatewayHearsOfAppliersElsewhere(t *testing.T) {
+	heard := time.Now()
+	h := health{
+		boards: []*rankcore.Board{{ID: "power"}},
+		progress: func(rankcore.BoardID) (rankcore.Progress, time.Time, bool) {
+			return rankcore.Progress{CaughtUp: heard}, heard, true
+		},
+	}
+	if d := h.applierState(); d.State != gateway.OK {
+		t.Errorf("heard just now: %+v", d)
+	}
+	heard = heard.Add(-2 * silentFor)
+	if d := h.applierState(); d.State != gateway.Down || !strings.Contains(d.Detail, "no applier is heard") {
+		t.Errorf("silent for long: %+v", d)
+	}
+}
+
+func TestStoreWatchRemembersTheLastLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrong := errors.New("maxmemory-policy is allkeys-lru")
+		var mended atomic.Bool
+		check := func(context.Context) error {
+			if mended.Load() {
+				return nil
+			}
+			return wrong
+		}
+		w := &storeWatch{check: check, log: slog.New(slog.DiscardHandler)}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- w.run(ctx) }()
+		synctest.Wait()
+		if d := w.state(); d.State != gateway.Degraded || d.Detail != wrong.Error() {
+			t.Errorf("after the first look: %+v", d)
+		}
+		mended.Store(true)
+		time.Sleep(watchEvery + time.Millisecond)
+		if d := w.state(); d.State != gateway.OK {
+			t.Errorf("after the store was mended: %+v", d)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+}
