@@ -1,8 +1,6 @@
 package rankcore
 
-import (
-	"time"
-)
+import "time"
 
 // AppendMessage appends the log message that carries ops.
 func AppendMessage(dst []byte, b *Board, ops []Op) []byte {
@@ -41,10 +39,10 @@ func appendOp(dst []byte, b *Board, op *Op) []byte {
 func AppendMark(dst []byte, m Message) []byte {
 	dst = append(dst, `{"v":1,"mark":`...)
 	dst = AppendJSONString(dst, nameOf(marks, m.Mark))
-	switch m.Mark {
-	case MarkProbe:
+	if m.Mark == MarkProbe {
 		dst = AppendJSONString(append(dst, `,"nonce":`...), m.Nonce)
-	case MarkLost:
+	}
+	if m.Mark == MarkLost {
 		dst = AppendJSONString(append(dst, `,"gone":`...), m.Gone.String())
 	}
 	return append(dst, '}')

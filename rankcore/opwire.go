@@ -1,6 +1,7 @@
 package rankcore
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -117,7 +118,7 @@ func (p *opParser) body(logged bool) error {
 		}
 		return err
 	})
-	if err == nil && p.peek() != 0 || err == errJSON {
+	if err == nil && p.peek() != 0 || errors.Is(err, errJSON) {
 		err = &BodyError{"not valid JSON"}
 	}
 	switch {

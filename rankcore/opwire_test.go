@@ -40,16 +40,24 @@ func TestOpsAreRead(t *testing.T) {
 		body string
 		want []rankcore.Op
 	}{
-		{"the contract's example", board(), `{"ops":[{"id":"evt-1","user":"alice","add":5},{"id":"evt-2","user":"bob","set":77,"at":"2026-11-30T11:59:58.123Z"},{"user":"mallory","remove":true}]}`,
-			[]rankcore.Op{{ID: "evt-1", User: "alice", Value: 5}, {ID: "evt-2", User: "bob", Kind: rankcore.OpSet, Value: 77, At: at}, {User: "mallory", Kind: rankcore.OpRemove}}},
+		{
+			"the contract's example", board(), `{"ops":[{"id":"evt-1","user":"alice","add":5},{"id":"evt-2","user":"bob","set":77,"at":"2026-11-30T11:59:58.123Z"},{"user":"mallory","remove":true}]}`,
+			[]rankcore.Op{{ID: "evt-1", User: "alice", Value: 5}, {ID: "evt-2", User: "bob", Kind: rankcore.OpSet, Value: 77, At: at}, {User: "mallory", Kind: rankcore.OpRemove}},
+		},
 		{"white space and escapes", board(), " {\t\"ops\" : [ { \"user\" : \"a\\u00e9\\ud83d\\ude00\\/\\\"\" , \"add\" : -0 } ] }\n", []rankcore.Op{{User: "aé😀/\""}}},
 		{"a zone in at", board(), `{"ops":[{"user":"a","add":1,"at":"2026-11-30T19:59:58.1239+08:00"}]}`, []rankcore.Op{{User: "a", Value: 1, At: at}}},
-		{"decimals", board(scaled), `{"ops":[{"user":"a","add":"12.34"},{"user":"a","add":12.3},{"user":"a","set":-7}]}`,
-			[]rankcore.Op{{User: "a", Value: 1234}, {User: "a", Value: 1230}, {User: "a", Kind: rankcore.OpSet, Value: -700}}},
-		{"the largest scores", board(), `{"ops":[{"user":"a","add":9007199254740991},{"user":"a","add":-9007199254740991}]}`,
-			[]rankcore.Op{{User: "a", Value: rankcore.MaxScore}, {User: "a", Value: -rankcore.MaxScore}}},
-		{"hide and show", board(), `{"ops":[{"user":"a","hide":true},{"user":"a","show":true}]}`,
-			[]rankcore.Op{{User: "a", Kind: rankcore.OpHide}, {User: "a", Kind: rankcore.OpShow}}},
+		{
+			"decimals", board(scaled), `{"ops":[{"user":"a","add":"12.34"},{"user":"a","add":12.3},{"user":"a","set":-7}]}`,
+			[]rankcore.Op{{User: "a", Value: 1234}, {User: "a", Value: 1230}, {User: "a", Kind: rankcore.OpSet, Value: -700}},
+		},
+		{
+			"the largest scores", board(), `{"ops":[{"user":"a","add":9007199254740991},{"user":"a","add":-9007199254740991}]}`,
+			[]rankcore.Op{{User: "a", Value: rankcore.MaxScore}, {User: "a", Value: -rankcore.MaxScore}},
+		},
+		{
+			"hide and show", board(), `{"ops":[{"user":"a","hide":true},{"user":"a","show":true}]}`,
+			[]rankcore.Op{{User: "a", Kind: rankcore.OpHide}, {User: "a", Kind: rankcore.OpShow}},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := rankcore.ParseOps(c.b, []byte(c.body), now)
@@ -133,7 +141,8 @@ func TestMessagesAreRead(t *testing.T) {
 		t.Errorf("one bad operation: got %+v, %v", m, err)
 	}
 	for _, mark := range []rankcore.Message{
-		{Mark: rankcore.MarkTick}, {Mark: rankcore.MarkProbe, Nonce: "n\"1"},
+		{Mark: rankcore.MarkTick},
+		{Mark: rankcore.MarkProbe, Nonce: "n\"1"},
 		{Mark: rankcore.MarkLost, Gone: rankcore.Position{Seq: 7, Time: now.UnixNano()}},
 	} {
 		got, err := rankcore.ParseMessage(b, rankcore.AppendMark(nil, mark), "", now)

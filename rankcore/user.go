@@ -12,7 +12,7 @@ const MaxUserBytes = 256
 // UserID names a member of a board. Ids are compared byte by byte, never folded or normalised.
 type UserID string
 
-var errUserID = errors.New("a user id is 1 to 256 bytes of UTF-8 without control characters, and not . or ..")
+var errUserID = errors.New("a user id is 1 to 256 bytes of UTF-8 without control characters, and neither . nor .. alone")
 
 // ParseUserID returns s as a UserID, or an error that says what a user id looks like. It does not decode anything.
 func ParseUserID(s string) (UserID, error) {
