@@ -128,6 +128,8 @@ func (s *Store) result(ctx context.Context, b *rankcore.Board, shard int, r repl
 	case r.word == "damaged" && len(r.rest) == 1:
 		s.sayDamaged(ctx, b, shard, text(r.rest[0]))
 		return rankcore.StepResult{State: rankcore.StepDamaged}
+	case r.word == "miscounted" && len(r.rest) == 1:
+		return failed(s.mend(ctx, b, shard, text(r.rest[0])))
 	default:
 		return failed(errShape(r.word))
 	}

@@ -11,10 +11,10 @@
 -- last the operations, packed: kind 1, set 2, user 2, key 8 (double), stored ms 6, digest 4 bytes, big-endian.
 -- Scores are keys here: a smaller key stands first. Users are known by their numbers.
 --
--- Answers "applied", lost, one byte for each outcome | "at", position, lost | "damaged", why.
+-- Answers "applied", lost, one byte for each outcome | "at", position, lost | "damaged", why | "miscounted", season.
 
 local ARGV = ARGV -- the loops below run for every operation, and a local is found faster than a global
-local call, unpack_struct, sub, tonumber, frexp = redis.call, struct.unpack, string.sub, tonumber, math.frexp
+local call, unpack_struct, sub, tonumber = redis.call, struct.unpack, string.sub, tonumber
 
 local CHUNK = 1000 -- values given to one command; Lua's stack takes some thousands
 

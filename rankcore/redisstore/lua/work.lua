@@ -80,17 +80,6 @@ for i = 1, #packed_ops / OP_SIZE do
   outcomes[i] = CODE[outcome]
 end
 
--- segment of a key's score: exact up to 64, then 64 for each power of two. It mirrors around zero.
-local function segment(key)
-  local v = key < 0 and -key or key
-  if v >= 64 then
-    local m, e = frexp(v)
-    m = m * 128
-    v = (e - 7) * 64 + m - m % 1
-  end
-  return sign * key < 0 and -v or v
-end
-
 -- difference turns a season's scores before and now into what its keys must be told.
 local function difference(season)
   local add, rem, aside_set, aside_del, delta = {}, {}, {}, {}, {}
@@ -105,12 +94,12 @@ local function difference(season)
     end
     if old ~= new then
       if old then
-        local g = segment(old)
+        local g = segment(old, sign)
         delta[g] = (delta[g] or 0) - 1
         members = members - 1
       end
       if new then
-        local g = segment(new)
+        local g = segment(new, sign)
         delta[g] = (delta[g] or 0) + 1
         members = members + 1
         add[n + 1], add[n + 2] = new, ARGV[first_user + user - 1]
@@ -165,7 +154,7 @@ for _, season in ipairs(seasons) do
   if season.needed then
     difference(season)
     if not count_segments(season) then
-      return { 'damaged', 'segments of season ' .. season.id .. ' differ from its scores' }
+      return { 'miscounted', season.id }
     end
   end
 end
