@@ -8,7 +8,7 @@ import (
 	"rankgate/rankcore"
 )
 
-// key holds everything that changes an answer. A page has no user.
+// key holds everything that changes an answer that is kept. The top has no user, and a standing no limit.
 type key struct {
 	board         rankcore.BoardID
 	season        rankcore.SeasonID
@@ -31,6 +31,21 @@ func askRank(q rankcore.RankQuery) ask {
 	return ask{q.Board, key{board: q.Board.ID, season: q.Season, user: q.User, precision: q.Precision}}
 }
 
+func askAround(q rankcore.RowsQuery) ask {
+	return ask{q.Board, key{board: q.Board.ID, season: q.Season, user: q.Around, limit: q.Limit}}
+}
+
+// kind is what the question is, for the metrics.
+func (a ask) kind() kind {
+	switch {
+	case a.key.user == "":
+		return kindTop
+	case a.key.limit > 0:
+		return kindAround
+	}
+	return kindRank
+}
+
 // exact reports whether the answer must be read after the question was asked.
 func (a ask) exact() bool { return a.key.precision == rankcore.Exact }
 
@@ -41,16 +56,18 @@ func (a ask) owned() ask {
 }
 
 // of asks source. That the user is not ranked is an answer too.
-func (a ask) of(ctx context.Context, source rankcore.Reader) (*rankcore.Page, *rankcore.Standing, error) {
-	if a.key.user == "" {
-		page, err := source.Top(ctx, rankcore.TopQuery{Board: a.board, Season: a.key.season, Offset: a.key.offset, Limit: a.key.limit})
-		return page, nil, err
+func (a ask) of(ctx context.Context, source rankcore.Reader) (page *rankcore.Page, standing *rankcore.Standing, err error) {
+	k := a.key
+	switch a.kind() {
+	case kindTop:
+		page, err = source.Top(ctx, rankcore.TopQuery{Board: a.board, Season: k.season, Offset: k.offset, Limit: k.limit})
+	case kindAround:
+		page, err = source.Rows(ctx, rankcore.RowsQuery{Board: a.board, Season: k.season, Around: k.user, Limit: k.limit})
+	default:
+		standing, err = source.Rank(ctx, rankcore.RankQuery{Board: a.board, Season: k.season, User: k.user, Precision: k.precision})
 	}
-	standing, err := source.Rank(ctx, rankcore.RankQuery{
-		Board: a.board, Season: a.key.season, User: a.key.user, Precision: a.key.precision,
-	})
-	if errors.Is(err, rankcore.ErrNotRanked) {
+	if k.user != "" && errors.Is(err, rankcore.ErrNotRanked) {
 		return nil, nil, nil
 	}
-	return nil, standing, err
+	return page, standing, err
 }

@@ -10,14 +10,27 @@ import (
 
 // metrics is also otter's recorder: it alone knows what it evicts for room.
 type metrics struct {
-	topHits, topMisses, rankHits, rankMisses prometheus.Counter // rankgate_cachetier_reads_total{kind,result}
-	answers                                  map[rankcore.Status]prometheus.Counter
-	users, alls, tops, floors, suspects      prometheus.Counter // rankgate_cachetier_invalidations_total{what}
-	evictions                                prometheus.Counter
-	loadSeconds                              prometheus.Histogram
+	hits, misses                        [len(kinds)]prometheus.Counter // rankgate_cachetier_reads_total{kind,result}
+	answers                             map[rankcore.Status]prometheus.Counter
+	users, alls, tops, floors, suspects prometheus.Counter // rankgate_cachetier_invalidations_total{what}
+	evictions                           prometheus.Counter
+	loadSeconds                         prometheus.Histogram
 
 	vectors []prometheus.Collector
 }
+
+// kind is a kind of question.
+type kind uint8
+
+const (
+	kindTop kind = iota
+	kindRank
+	kindAround
+	kindRows  // never kept
+	kindRanks // never kept
+)
+
+var kinds = [...]string{kindTop: "top", kindRank: "rank", kindAround: "around", kindRows: "rows", kindRanks: "ranks"}
 
 func newMetrics() *metrics {
 	reads := prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -33,16 +46,12 @@ func newMetrics() *metrics {
 		Help: "Times something cached was no longer to be served, by what: users, all, top, floor, suspect.",
 	}, []string{"what"})
 	m := &metrics{
-		topHits:    reads.WithLabelValues("top", "hit"),
-		topMisses:  reads.WithLabelValues("top", "miss"),
-		rankHits:   reads.WithLabelValues("rank", "hit"),
-		rankMisses: reads.WithLabelValues("rank", "miss"),
-		answers:    make(map[rankcore.Status]prometheus.Counter),
-		users:      invalidations.WithLabelValues("users"),
-		alls:       invalidations.WithLabelValues("all"),
-		tops:       invalidations.WithLabelValues("top"),
-		floors:     invalidations.WithLabelValues("floor"),
-		suspects:   invalidations.WithLabelValues("suspect"),
+		answers:  make(map[rankcore.Status]prometheus.Counter),
+		users:    invalidations.WithLabelValues("users"),
+		alls:     invalidations.WithLabelValues("all"),
+		tops:     invalidations.WithLabelValues("top"),
+		floors:   invalidations.WithLabelValues("floor"),
+		suspects: invalidations.WithLabelValues("suspect"),
 		evictions: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "rankgate_cachetier_evictions_total",
 			Help: "Entries evicted for room or by age.",
@@ -55,6 +64,9 @@ func newMetrics() *metrics {
 	}
 	for _, status := range []rankcore.Status{rankcore.Fresh, rankcore.Stale, rankcore.Partial, rankcore.Updating} {
 		m.answers[status] = answers.WithLabelValues(string(status))
+	}
+	for k, name := range kinds {
+		m.hits[k], m.misses[k] = reads.WithLabelValues(name, "hit"), reads.WithLabelValues(name, "miss")
 	}
 	m.vectors = []prometheus.Collector{reads, answers, invalidations, m.evictions, m.loadSeconds}
 	return m
@@ -69,22 +81,6 @@ func (m *metrics) register(r prometheus.Registerer, bytes func() float64) {
 		Name: "rankgate_cachetier_held_bytes",
 		Help: "Roughly what the cached answers and their keys take in memory.",
 	}, bytes))
-}
-
-func (m *metrics) hit(a ask) {
-	if a.key.user == "" {
-		m.topHits.Inc()
-		return
-	}
-	m.rankHits.Inc()
-}
-
-func (m *metrics) miss(a ask) {
-	if a.key.user == "" {
-		m.topMisses.Inc()
-		return
-	}
-	m.rankMisses.Inc()
 }
 
 func (m *metrics) answered(s rankcore.Status) {

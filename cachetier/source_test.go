@@ -55,6 +55,30 @@ func (c *core) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standi
 	return s, c.linger(ctx)
 }
 
+// Rows are around a user, or behind another, who are all alike.
+func (c *core) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, error) {
+	if _, absent := c.absent.Load(q.Around); absent {
+		c.loads.Add(1)
+		return nil, rankcore.ErrNotRanked
+	}
+	page := &rankcore.Page{Meta: c.meta(q.Season)}
+	for i := range q.Limit {
+		user := rankcore.UserID(fmt.Sprintf("%s%s%d", q.Around, q.After.User, i))
+		page.Entries = append(page.Entries, rankcore.Entry{Rank: 1, User: user, Score: rankcore.Score(c.score.Load())})
+	}
+	return page, c.linger(ctx)
+}
+
+func (c *core) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Standings, error) {
+	batch := &rankcore.Standings{Meta: c.meta(q.Season), Users: make([]*rankcore.Standing, len(q.Users))}
+	for i, u := range q.Users {
+		if _, absent := c.absent.Load(u); !absent {
+			batch.Users[i] = &rankcore.Standing{Meta: batch.Meta, User: u, Rank: 1, Score: rankcore.Score(c.score.Load()), Precision: rankcore.Exact}
+		}
+	}
+	return batch, c.linger(ctx)
+}
+
 func (c *core) meta(season rankcore.SeasonID) rankcore.Meta {
 	c.loads.Add(1)
 	status, _ := c.status.Load().(rankcore.Status)

@@ -78,3 +78,21 @@ func (s stack) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standi
 	}
 	return standing, err
 }
+
+// Rows does the same.
+func (s stack) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, error) {
+	page, err := s.tier.Rows(ctx, q)
+	if err == nil && page.Status != rankcore.Fresh {
+		return nil, &rankcore.Unavailable{Reason: page.Reason}
+	}
+	return page, err
+}
+
+// Ranks does the same.
+func (s stack) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Standings, error) {
+	batch, err := s.tier.Ranks(ctx, q)
+	if err == nil && batch.Status != rankcore.Fresh {
+		return nil, &rankcore.Unavailable{Reason: batch.Reason}
+	}
+	return batch, err
+}

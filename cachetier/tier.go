@@ -151,7 +151,11 @@ func (t *Tier) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standi
 		return nil, err
 	}
 	if e.standing == nil {
-		return t.notRanked(q, e.doubt)
+		meta, err := t.notRanked(q.Season, e.doubt)
+		if err != nil {
+			return nil, err
+		}
+		return &rankcore.Standing{Meta: meta, User: q.User}, nil
 	}
 	t.metrics.answered(e.standing.Status)
 	return e.standing, nil
@@ -159,24 +163,23 @@ func (t *Tier) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standi
 
 // notRanked is ErrNotRanked, unless the shards were not known to be current: then the user may well be ranked
 // in what they have yet to be fed.
-func (t *Tier) notRanked(q rankcore.RankQuery, doubt rankcore.Reason) (*rankcore.Standing, error) {
+func (t *Tier) notRanked(season rankcore.SeasonID, doubt rankcore.Reason) (rankcore.Meta, error) {
 	if doubt == "" {
-		return nil, rankcore.ErrNotRanked
+		return rankcore.Meta{}, rankcore.ErrNotRanked
 	}
 	t.metrics.answered(rankcore.Updating)
-	meta := rankcore.Meta{Season: q.Season, Status: rankcore.Updating, Reason: doubt, AsOf: time.Now()}
-	return &rankcore.Standing{Meta: meta, User: q.User}, nil
+	return rankcore.Meta{Season: season, Status: rankcore.Updating, Reason: doubt, AsOf: time.Now()}, nil
 }
 
 // get is the entry that answers a: from memory, or from a load that began no earlier than it must.
 func (t *Tier) get(ctx context.Context, a ask) (*entry, error) {
 	now := time.Now()
 	if e := t.cached(a, now); e != nil {
-		t.metrics.hit(a)
+		t.metrics.hits[a.kind()].Inc()
 		t.refresh(a, e, now)
 		return e, nil
 	}
-	t.metrics.miss(a)
+	t.metrics.misses[a.kind()].Inc()
 	var after uint64
 	if a.exact() {
 		after = t.clock.Add(1)

@@ -53,7 +53,7 @@ func TestHotKeysAreRefreshedBehindTheReader(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		if misses := counted(t, tier.metrics.topMisses); misses != 1 {
+		if misses := counted(t, tier.metrics.misses[kindTop]); misses != 1 {
 			t.Fatalf("%v readers waited, want the first only", misses)
 		}
 		if n := c.loads.Load(); n < 10 || n > 30 {

@@ -18,6 +18,7 @@ const (
 	DefaultConcurrency = 512
 	DefaultKeep        = 24 * time.Hour
 	DefaultPages       = 256
+	DefaultArounds     = 4096
 	DefaultStandings   = 20_000
 )
 
@@ -28,6 +29,7 @@ type Config struct {
 	Concurrency int                   // questions to the core at one time, over all boards
 	Keep        time.Duration         // a remembered answer older than this is not shown any more
 	Pages       int                   // remembered pages; the least recently used are forgotten first
+	Arounds     int                   // remembered pages around a user, likewise
 	Standings   int                   // remembered standings, likewise
 	Logger      *slog.Logger          // nil: none
 	Registerer  prometheus.Registerer // nil: no metrics
@@ -45,6 +47,9 @@ func (c *Config) fill() {
 	}
 	if c.Pages <= 0 {
 		c.Pages = DefaultPages
+	}
+	if c.Arounds <= 0 {
+		c.Arounds = DefaultArounds
 	}
 	if c.Standings <= 0 {
 		c.Standings = DefaultStandings
@@ -65,6 +70,7 @@ type Guard struct {
 	metrics *metrics
 
 	pages     *memory[rankcore.Page]
+	arounds   *memory[rankcore.Page]
 	standings *memory[rankcore.Standing]
 
 	// mu guards breakers, one for each board asked about. Boards are few and configured, so it only grows to their number.
@@ -82,6 +88,7 @@ func NewGuard(cfg Config) *Guard {
 		log:       cfg.Logger,
 		metrics:   newMetrics(cfg.Registerer),
 		pages:     newMemory[rankcore.Page](cfg.Pages, cfg.Keep),
+		arounds:   newMemory[rankcore.Page](cfg.Arounds, cfg.Keep),
 		standings: newMemory[rankcore.Standing](cfg.Standings, cfg.Keep),
 		breakers:  make(map[rankcore.BoardID]*breaker),
 	}
@@ -93,22 +100,47 @@ func (g *Guard) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, e
 	page, err := ask(ctx, g, q.Board.ID, func(ctx context.Context) (*rankcore.Page, error) {
 		return g.source.Top(ctx, q)
 	})
-	if err == nil {
-		g.pages.keep(k, page, page.Meta)
-		return page, nil
+	return g.orLastPage(ctx, g.pages, k, q.Season, page, err)
+}
+
+// Rows answers from the core. Around a user it has the last page to fall back on, as Rank has; a page of a walk has
+// none: it would not fit its neighbours, and a walk through a board would drive everything else out of memory.
+// Then, or without a last page, it is updating.
+func (g *Guard) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, error) {
+	page, err := ask(ctx, g, q.Board.ID, func(ctx context.Context) (*rankcore.Page, error) {
+		return g.source.Rows(ctx, q)
+	})
+	if q.Around == "" {
+		return g.orLastPage(ctx, nil, question{}, q.Season, page, err)
 	}
-	if ctx.Err() != nil {
+	return g.orLastPage(ctx, g.arounds, question{board: q.Board.ID, season: q.Season, user: q.Around, limit: q.Limit}, q.Season, page, err)
+}
+
+// orLastPage is the core's page, which memory keeps, or what it kept, or an updating page.
+func (g *Guard) orLastPage(ctx context.Context, m *memory[rankcore.Page], k question, season rankcore.SeasonID, page *rankcore.Page, err error) (*rankcore.Page, error) {
+	switch {
+	case err == nil:
+		if m != nil {
+			m.keep(k, page, page.Meta)
+		}
+		return page, nil
+	case k.user != "" && errors.Is(err, rankcore.ErrNotRanked):
+		m.forget(k) // a removed user must not come back in the next outage
+		return nil, rankcore.ErrNotRanked
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
 	reason := reasonOf(err)
-	if last, ok := g.pages.last(k); ok {
-		stale := *last
-		stale.Status, stale.Reason = rankcore.Stale, reason
-		g.metrics.stale.Inc()
-		return &stale, nil
+	if m != nil {
+		if last, ok := m.last(k); ok {
+			stale := *last
+			stale.Status, stale.Reason = rankcore.Stale, reason
+			g.metrics.stale.Inc()
+			return &stale, nil
+		}
 	}
 	g.metrics.updating.Inc()
-	return &rankcore.Page{Meta: updating(q.Season, reason)}, nil
+	return &rankcore.Page{Meta: updating(season, reason)}, nil
 }
 
 // Rank answers from the core, or with the last standing it gave for this query, or with an updating one.

@@ -8,7 +8,7 @@ import (
 	"rankgate/rankcore"
 )
 
-// question holds everything that changes an answer. A page has no user.
+// question holds everything that changes an answer. Only a page around a user has a user.
 type question struct {
 	board         rankcore.BoardID
 	season        rankcore.SeasonID

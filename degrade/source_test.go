@@ -17,6 +17,8 @@ var board = &rankcore.Board{ID: "power", Shards: 1, Freshness: time.Second}
 type scripted struct {
 	top   func(context.Context, rankcore.TopQuery) (*rankcore.Page, error)
 	rank  func(context.Context, rankcore.RankQuery) (*rankcore.Standing, error)
+	rows  func(context.Context, rankcore.RowsQuery) (*rankcore.Page, error)
+	ranks func(context.Context, rankcore.RanksQuery) (*rankcore.Standings, error)
 	asked atomic.Int64
 }
 
@@ -28,6 +30,16 @@ func (s *scripted) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page
 func (s *scripted) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
 	s.asked.Add(1)
 	return s.rank(ctx, q)
+}
+
+func (s *scripted) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, error) {
+	s.asked.Add(1)
+	return s.rows(ctx, q)
+}
+
+func (s *scripted) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Standings, error) {
+	s.asked.Add(1)
+	return s.ranks(ctx, q)
 }
 
 // sickable is a core whose health a test turns on and off.
@@ -52,6 +64,27 @@ func newSickable() *sickable {
 			return nil, rankcore.ErrNotRanked
 		}
 		return &rankcore.Standing{Meta: freshNow(q.Season), User: q.User, Rank: 7, Precision: rankcore.Exact}, nil
+	}
+	s.rows = func(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, error) {
+		if err := s.failure(ctx); err != nil {
+			return nil, err
+		}
+		if q.Around == "nobody" {
+			return nil, rankcore.ErrNotRanked
+		}
+		return &rankcore.Page{Meta: freshNow(q.Season), Entries: []rankcore.Entry{{Rank: 7, User: q.Around, Score: 10}}}, nil
+	}
+	s.ranks = func(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Standings, error) {
+		if err := s.failure(ctx); err != nil {
+			return nil, err
+		}
+		batch := &rankcore.Standings{Meta: freshNow(q.Season), Users: make([]*rankcore.Standing, len(q.Users))}
+		for i, u := range q.Users {
+			if u != "nobody" {
+				batch.Users[i] = &rankcore.Standing{Meta: batch.Meta, User: u, Rank: 7, Precision: rankcore.Exact}
+			}
+		}
+		return batch, nil
 	}
 	return s
 }

@@ -53,7 +53,7 @@ func send(c *fiber.Ctx, e *encoder, m *rankcore.Meta, b *rankcore.Board, scope s
 	h.Set(fiber.HeaderAge, seconds(age))
 	tag := etag(m, e.digest())
 	h.Set(fiber.HeaderETag, tag)
-	if m.Status == rankcore.Fresh && matches(c.Get(fiber.HeaderIfNoneMatch), tag) {
+	if m.Status == rankcore.Fresh && c.Method() != fiber.MethodPost && matches(c.Get(fiber.HeaderIfNoneMatch), tag) {
 		notModified(c)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 
 // ready is a reader that has its answers at hand, as the cache in front has them.
 type ready struct {
+	rankcore.Reader
 	page     *rankcore.Page
 	standing *rankcore.Standing
 }
@@ -33,7 +34,7 @@ func readyAnswers() ready {
 	for i := range 100 {
 		page.Entries = append(page.Entries, rankcore.Entry{Rank: int64(i + 1), User: rankcore.UserID(fmt.Sprintf("player-%05d", i*7919)), Score: rankcore.Score(9_000_000 - i*13)})
 	}
-	return ready{page, &rankcore.Standing{
+	return ready{page: page, standing: &rankcore.Standing{
 		Meta: meta, User: "player-00042", Score: 1_280_340, Precision: rankcore.Approx,
 		Rank: 12_800_000, Low: 12_790_001, High: 12_810_000, Percentile: 87.2,
 	}}

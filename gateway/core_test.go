@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -221,6 +222,53 @@ func (c *core) Rank(_ context.Context, q rankcore.RankQuery) (*rankcore.Standing
 		c.rank(s)
 	}
 	return s, nil
+}
+
+func (c *core) Rows(_ context.Context, q rankcore.RowsQuery) (*rankcore.Page, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.down != nil {
+		return nil, c.down
+	}
+	rows := c.standings(q.Board)
+	page := &rankcore.Page{Meta: c.meta(q.Season, len(rows))}
+	if q.Around != "" {
+		at := slices.IndexFunc(rows, func(e rankcore.Entry) bool { return e.User == q.Around })
+		if at < 0 {
+			return nil, rankcore.ErrNotRanked
+		}
+		page.Entries = rows[max(at-q.Limit/2, 0):min(at+q.Limit-q.Limit/2, len(rows))]
+	} else {
+		least, most := q.Within.Bounds()
+		rows = slices.DeleteFunc(rows, func(e rankcore.Entry) bool {
+			return e.Score < least || e.Score > most || !q.Gap().Precedes(q.Board.Order.Key(e.Score), e.User)
+		})
+		page.Entries, page.More = rows[:min(q.Limit, len(rows))], len(rows) > q.Limit
+	}
+	if c.page != nil {
+		c.page(page)
+	}
+	return page, nil
+}
+
+func (c *core) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Standings, error) {
+	batch := &rankcore.Standings{Users: make([]*rankcore.Standing, len(q.Users))}
+	for i, u := range q.Users {
+		st, err := c.Rank(ctx, rankcore.RankQuery{Board: q.Board, Season: q.Season, User: u})
+		if err != nil && !errors.Is(err, rankcore.ErrNotRanked) {
+			return nil, err
+		}
+		batch.Users[i] = st
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	batch.Meta = c.meta(q.Season, len(c.standings(q.Board)))
+	for _, st := range batch.Users {
+		if st != nil {
+			batch.Meta = st.Meta
+		}
+	}
+	return batch, nil
 }
 
 func (c *core) hold() { c.mu.Lock(); c.held = true; c.mu.Unlock() }

@@ -10,7 +10,7 @@ import (
 	"rankgate/rankcore"
 )
 
-// encoder writes the JSON of the two answers that are asked for all the time, by hand: a reflecting encoder
+// encoder writes the JSON of the answers that are asked for all the time, by hand: a reflecting encoder
 // costs several times what finding the answer costs. It is reused and not safe for concurrent use.
 type encoder struct {
 	buf []byte
@@ -32,6 +32,16 @@ func (e *encoder) score(s rankcore.Score, scale int) {
 	e.buf = append(e.buf, '"')
 	e.buf = rankcore.AppendScore(e.buf, s, scale)
 	e.buf = append(e.buf, '"')
+}
+
+// begin writes which board and season an answer is about.
+func (e *encoder) begin(b *rankcore.Board, season rankcore.SeasonID) {
+	e.reset()
+	e.raw(`{"board":`)
+	e.string(string(b.ID))
+	e.raw(`,"season":`)
+	e.string(string(season))
+	e.raw(`,`)
 }
 
 // meta writes what every answer says of itself, from status to total.

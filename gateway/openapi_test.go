@@ -72,6 +72,9 @@ func TestAnswersAreAsInOpenAPI(t *testing.T) {
 		"GET /v1/boards/coins/top", "GET /v1/boards/laps/top", "GET /v1/boards/power/users/a%20b/rank",
 		"GET /v1/boards/power/users/b/rank?precision=approx", "GET /v1/boards/coins/users/a/rank", "GET /livez", "GET /readyz",
 		"GET /v1/boards/power/users/nobody/rank", "GET /v1/boards/nothing/top",
+		"GET /v1/boards/power/users/b/around?limit=1", "GET /v1/boards/coins/users/a/around", "GET /v1/boards/power/users/nobody/around",
+		"GET /v1/boards/power/entries", "GET /v1/boards/power/entries?limit=1", "GET /v1/boards/coins/entries?min_score=-0.5&max_score=12.3",
+		"GET /v1/boards/power/entries?cursor=x",
 	}
 	states := map[string]func(){
 		"fresh": func() {},
@@ -86,6 +89,8 @@ func TestAnswersAreAsInOpenAPI(t *testing.T) {
 		for _, r := range reads {
 			asIn(t, e, router, name+" "+r, r, "")
 		}
+		asIn(t, e, router, name+" ranks", "POST /v1/boards/power/ranks", `{"users":["a b","nobody","b","b"]}`)
+		asIn(t, e, router, name+" ranks with decimals", "POST /v1/boards/coins/ranks?season=day", `{"users":["a"]}`)
 		e.down, e.core.page, e.core.rank = nil, nil, nil
 	}
 	for _, body := range []string{

@@ -28,7 +28,7 @@ var (
 	wrongMethod    = &kind{405, "method-not-allowed", "The path does not take this method"}
 	tooSlow        = &kind{408, "request-timeout", "The request came too slowly"}
 	bodyTooLarge   = &kind{413, "body-too-large", "The body is too large"}
-	notJSON        = &kind{415, "unsupported-media-type", "A write is application/json"}
+	notJSON        = &kind{415, "unsupported-media-type", "The body is not application/json"}
 	headerTooLarge = &kind{431, "header-too-large", "The header is too large"}
 	internal       = &kind{500, "internal", "Something went wrong here"}
 	logUnavailable = &kind{503, "log-unavailable", "Writes cannot be made durable now"}

@@ -84,12 +84,8 @@ func (g *Gateway) readRank(q rankcore.RankQuery, now time.Time) (*rankcore.Stand
 }
 
 func (e *encoder) rank(b *rankcore.Board, s *rankcore.Standing) {
-	e.reset()
-	e.raw(`{"board":`)
-	e.string(string(b.ID))
-	e.raw(`,"season":`)
-	e.string(string(s.Season))
-	e.raw(`,"user":`)
+	e.begin(b, s.Season)
+	e.raw(`"user":`)
 	e.string(string(s.User))
 	e.raw(`,`)
 	e.meta(&s.Meta)
@@ -97,6 +93,12 @@ func (e *encoder) rank(b *rankcore.Board, s *rankcore.Standing) {
 		e.raw(`,"rank":null}`)
 		return
 	}
+	e.standing(b, s)
+	e.raw(`}`)
+}
+
+// standing writes where a user stands.
+func (e *encoder) standing(b *rankcore.Board, s *rankcore.Standing) {
 	e.raw(`,"score":`)
 	e.score(s.Score, b.Scale)
 	e.raw(`,"rank":`)
@@ -114,5 +116,4 @@ func (e *encoder) rank(b *rankcore.Board, s *rankcore.Standing) {
 	}
 	e.raw(`,"percentile":`)
 	e.buf = strconv.AppendFloat(e.buf, s.Percentile, 'f', -1, 64)
-	e.raw(`}`)
 }

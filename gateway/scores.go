@@ -1,13 +1,11 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"mime"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -36,12 +34,8 @@ const appendTimeout = 5 * time.Second
 // postScores answers POST /v1/boards/{board}/scores.
 func (g *Gateway) postScores(c *fiber.Ctx) error {
 	return g.write(c, func(b *rankcore.Board) ([]rankcore.Op, error) {
-		kind, _, err := mime.ParseMediaType(string(c.Request().Header.ContentType()))
-		if err != nil || kind != fiber.MIMEApplicationJSON {
-			return nil, notJSON.because("Send Content-Type: application/json.")
-		}
-		if e := c.Request().Header.ContentEncoding(); len(e) > 0 && !bytes.EqualFold(e, []byte("identity")) {
-			return nil, notJSON.because("Send the body without Content-Encoding.")
+		if err := wantJSON(c); err != nil {
+			return nil, err
 		}
 		return rankcore.ParseOps(b, c.Body(), time.Now())
 	})

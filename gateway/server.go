@@ -54,7 +54,7 @@ func newApp(g *Gateway) *fiber.App {
 // bodyLimit is asked when a request's header is there and its body is not yet read.
 func bodyLimit(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	limit := maxBodyBytes
-	if h.IsPost() {
+	if path, _, _ := bytes.Cut(h.RequestURI(), []byte("?")); h.IsPost() && bytes.HasSuffix(path, []byte("/scores")) {
 		limit = maxWriteBytes
 	}
 	if h.ContentLength() > limit {
@@ -107,7 +107,7 @@ func unreadable(err error) error {
 	case errors.As(err, &tooLong):
 		return headerTooLarge.because("the header is over 8 KiB")
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		return bodyTooLarge.because("the limit is 1 MiB for POST, and 16 KiB for everything else")
+		return bodyTooLarge.because("the limit is 1 MiB for scores, and 16 KiB for everything else")
 	case errors.As(err, &network) && network.Timeout():
 		return tooSlow.because("the request did not arrive in time")
 	}

@@ -59,8 +59,13 @@ func (g *Gateway) readTop(q rankcore.TopQuery, now time.Time) *rankcore.Page {
 	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
 	defer cancel()
 	page, err := g.cfg.Reader.Top(ctx, q)
+	return g.datedPage(page, err, q.Board.ID, q.Season, now)
+}
+
+// datedPage is what the reader answered, or an updating page where it failed.
+func (g *Gateway) datedPage(page *rankcore.Page, err error, board rankcore.BoardID, season rankcore.SeasonID, now time.Time) *rankcore.Page {
 	if err != nil {
-		return &rankcore.Page{Meta: g.unanswered(q.Board.ID, q.Season, now, err)}
+		return &rankcore.Page{Meta: g.unanswered(board, season, now, err)}
 	}
 	if page.AsOf.IsZero() { // nothing is known, as of now
 		dated := *page
@@ -71,12 +76,13 @@ func (g *Gateway) readTop(q rankcore.TopQuery, now time.Time) *rankcore.Page {
 }
 
 func (e *encoder) top(b *rankcore.Board, page *rankcore.Page) {
-	e.reset()
-	e.raw(`{"board":`)
-	e.string(string(b.ID))
-	e.raw(`,"season":`)
-	e.string(string(page.Season))
-	e.raw(`,`)
+	e.begin(b, page.Season)
+	e.page(b, page)
+	e.raw(`}`)
+}
+
+// page writes what every page has.
+func (e *encoder) page(b *rankcore.Board, page *rankcore.Page) {
 	e.meta(&page.Meta)
 	e.raw(`,"entries":[`)
 	if page.Status != rankcore.Updating {
@@ -87,7 +93,7 @@ func (e *encoder) top(b *rankcore.Board, page *rankcore.Page) {
 			e.entry(&page.Entries[i], b.Scale)
 		}
 	}
-	e.raw(`]}`)
+	e.raw(`]`)
 }
 
 func (e *encoder) entry(entry *rankcore.Entry, scale int) {

@@ -17,26 +17,7 @@ var _ rankcore.Reader = (*Client)(nil)
 func (c *Client) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
 	path := fmt.Sprintf("/v1/boards/%s/top?season=%s&offset=%d&limit=%d",
 		q.Board.ID, url.QueryEscape(string(q.Season)), q.Offset, q.Limit)
-	var got struct {
-		metaAnswer
-		Entries []struct {
-			Rank  int64
-			User  rankcore.UserID
-			Score json.RawMessage
-		}
-	}
-	if err := c.read(ctx, path, &got); err != nil {
-		return nil, err
-	}
-	page := &rankcore.Page{Meta: got.meta(), Entries: make([]rankcore.Entry, len(got.Entries))}
-	for i, e := range got.Entries {
-		score, err := readScore(e.Score, q.Board.Scale)
-		if err != nil {
-			return nil, fmt.Errorf("score of entry %d: %w", i, err)
-		}
-		page.Entries[i] = rankcore.Entry{Rank: e.Rank, User: e.User, Score: score}
-	}
-	return page, nil
+	return c.readPage(ctx, q.Board, path)
 }
 
 // Rank reads a user's standing over HTTP. Version is not read.
@@ -45,33 +26,12 @@ func (c *Client) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Stan
 		q.Board.ID, url.PathEscape(string(q.User)), url.QueryEscape(string(q.Season)), q.Precision)
 	var got struct {
 		metaAnswer
-		User       rankcore.UserID
-		Score      json.RawMessage
-		Rank       int64
-		Precision  string
-		Low        int64 `json:"rank_low"`
-		High       int64 `json:"rank_high"`
-		Tied       int64
-		Percentile float64
+		standingAnswer
 	}
 	if err := c.read(ctx, path, &got); err != nil {
 		return nil, err
 	}
-	s := &rankcore.Standing{
-		Meta: got.meta(), User: got.User, Rank: got.Rank, Low: got.Low, High: got.High, Tied: got.Tied, Percentile: got.Percentile,
-	}
-	if s.Status == rankcore.Updating {
-		return s, nil
-	}
-	if err := s.Precision.UnmarshalText([]byte(got.Precision)); err != nil {
-		return nil, fmt.Errorf("precision: %w", err)
-	}
-	if s.Precision == rankcore.Exact {
-		s.Low, s.High = s.Rank, s.Rank
-	}
-	var err error
-	s.Score, err = readScore(got.Score, q.Board.Scale)
-	return s, err
+	return got.standing(got.meta(), q.Board.Scale)
 }
 
 // metaAnswer are the fields every answer has.
@@ -98,7 +58,11 @@ func readScore(raw json.RawMessage, scale int) (rankcore.Score, error) {
 
 // read asks for path and decodes the answer into v.
 func (c *Client) read(ctx context.Context, path string, v any) error {
-	a, err := c.call(ctx, "GET", path, nil)
+	return c.ask(ctx, "GET", path, nil, v)
+}
+
+func (c *Client) ask(ctx context.Context, method, path string, body []byte, v any) error {
+	a, err := c.call(ctx, method, path, body)
 	if err != nil {
 		return err
 	}

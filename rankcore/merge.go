@@ -1,8 +1,16 @@
 package rankcore
 
 // Merge returns the first n entries of lists that each stand in order, as one list in order.
-// It is a binary heap over the lists: n·log(len(lists)) comparisons.
-func Merge(o Order, lists [][]Entry, n int) []Entry {
+func Merge(o Order, lists [][]Entry, n int) []Entry { return merge(o.Compare, lists, n) }
+
+// MergeBack returns the last n entries of lists that each stand in the opposite order, the last entry first,
+// as one list in that order.
+func MergeBack(o Order, lists [][]Entry, n int) []Entry {
+	return merge(func(a, b Entry) int { return o.Compare(b, a) }, lists, n)
+}
+
+// merge is a binary heap over the lists: n·log(len(lists)) comparisons.
+func merge(compare func(a, b Entry) int, lists [][]Entry, n int) []Entry {
 	heap := make([][]Entry, 0, len(lists))
 	size := 0
 	for _, l := range lists {
@@ -11,7 +19,7 @@ func Merge(o Order, lists [][]Entry, n int) []Entry {
 			size += len(l)
 		}
 	}
-	before := func(i, j int) bool { return o.Compare(heap[i][0], heap[j][0]) < 0 }
+	before := func(i, j int) bool { return compare(heap[i][0], heap[j][0]) < 0 }
 	sink := func(i int) {
 		for {
 			first := 2*i + 1

@@ -63,6 +63,7 @@ type Meta struct {
 type Page struct {
 	Meta
 	Entries []Entry
+	More    bool // rows that were asked for stand behind the last one; only Rows tells
 }
 
 // Standing is where one user stands. It is shared: it must not be modified.
@@ -94,9 +95,14 @@ type RankQuery struct {
 }
 
 // Reader answers questions about boards. Safe for concurrent use. Every method returns within ctx's
-// deadline and fails only with ErrNotRanked (Rank), ErrUnavailable, or ctx's error.
+// deadline and fails only with ErrNotRanked (Rank, and Rows around a user), ErrUnavailable, or ctx's error.
 // A season nobody has scored in is an empty page, not an error.
+//
+// Rows is one question for pages and for neighbours: both are rows from a place on, with the rank of the first
+// counted over the whole season, and both cost the same at any depth.
 type Reader interface {
 	Top(ctx context.Context, q TopQuery) (*Page, error)
 	Rank(ctx context.Context, q RankQuery) (*Standing, error)
+	Rows(ctx context.Context, q RowsQuery) (*Page, error)
+	Ranks(ctx context.Context, q RanksQuery) (*Standings, error)
 }

@@ -2,9 +2,7 @@ package memstore
 
 import (
 	"context"
-	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"rankgate/rankcore"
@@ -72,7 +70,7 @@ func (s *Store) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, e
 	page := &rankcore.Page{}
 	err = bd.read(q.Season, func(v *view) error {
 		page.Meta = v.Meta
-		page.Entries = v.rows(q.Offset, q.Limit)
+		page.Entries = v.top(q.Offset, q.Limit)
 		return nil
 	})
 	if err != nil {
@@ -87,16 +85,11 @@ func (s *Store) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Stand
 	if err != nil {
 		return nil, err
 	}
-	home := bd.shards[bd.def.Shard(q.User)]
-	hash := home.hash(q.User)
+	m := bd.member(q.User)
 	standing := &rankcore.Standing{User: q.User}
 	err = bd.read(q.Season, func(v *view) error {
 		standing.Meta = v.Meta
-		season := home.seasons[q.Season]
-		if season == nil {
-			return rankcore.ErrNotRanked
-		}
-		score, ok := season.score(hash, q.User)
+		score, ok := m.score(q.Season)
 		if !ok {
 			return rankcore.ErrNotRanked
 		}
@@ -112,6 +105,54 @@ func (s *Store) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Stand
 		return nil, err
 	}
 	return standing, nil
+}
+
+// Ranks answers where several users stand, all at one moment and exactly.
+func (s *Store) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Standings, error) {
+	bd, err := s.reading(ctx, q.Board)
+	if err != nil {
+		return nil, err
+	}
+	members := make([]member, len(q.Users))
+	for i, u := range q.Users {
+		members[i] = bd.member(u)
+	}
+	batch := &rankcore.Standings{Users: make([]*rankcore.Standing, len(q.Users))}
+	err = bd.read(q.Season, func(v *view) error {
+		batch.Meta = v.Meta
+		for i, m := range members {
+			if score, ok := m.score(q.Season); ok {
+				batch.Users[i] = &rankcore.Standing{Meta: v.Meta, User: q.Users[i], Score: score}
+				v.rank(batch.Users[i])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return batch, nil
+}
+
+// member is a user and where to look for it, which is found out before the shards are held.
+type member struct {
+	home *shard
+	hash uint32
+	user rankcore.UserID
+}
+
+func (bd *board) member(u rankcore.UserID) member {
+	home := bd.shards[bd.def.Shard(u)]
+	return member{home, home.hash(u), u}
+}
+
+// score is the member's score, false when it is not ranked. Its shard must be held.
+func (m member) score(id rankcore.SeasonID) (rankcore.Score, bool) {
+	se := m.home.seasons[id]
+	if se == nil {
+		return 0, false
+	}
+	return se.score(m.hash, m.user)
 }
 
 // below is how many members have a key smaller than lo, which is to say stand strictly before it, and how
@@ -158,62 +199,4 @@ func (v *view) estimate(st *rankcore.Standing) {
 		worse = v.Total - e.High
 	}
 	st.Percentile = rankcore.Percentile(worse, v.Total)
-}
-
-// rows are limit ranked rows from offset on.
-func (v *view) rows(offset, limit int) []rankcore.Entry {
-	if limit <= 0 || int64(offset) >= v.Total {
-		return []rankcore.Entry{}
-	}
-	rows := v.first(offset + limit)[offset:]
-	own(rows)
-	key := v.order.Key(rows[0].Score)
-	better, _ := v.below(key, key)
-	rankcore.SetRanks(rows, better, int64(offset))
-	return rows
-}
-
-// first merges the first n rows of the season. Members are spread evenly over shards, so about n/shards
-// rows of each and a margin are enough; a shard whose rows all made it is read on. Users are views of the arenas.
-func (v *view) first(n int) []rankcore.Entry {
-	share := float64(n) / float64(len(v.parts))
-	step := min(n, int(share+4*math.Sqrt(share))+1)
-	lists := make([][]rankcore.Entry, len(v.parts))
-	for merged := []rankcore.Entry(nil); ; {
-		grown := false
-		for i, p := range v.parts {
-			have := len(lists[i])
-			if have < min(n, p.ranked.size) && (have == 0 || !v.beyond(lists[i][have-1], merged, n)) {
-				lists[i] = p.ranked.entries(v.order, lists[i], have, step)
-				grown = true
-			}
-		}
-		if !grown {
-			return merged
-		}
-		merged = rankcore.Merge(v.order, lists, n)
-	}
-}
-
-// beyond reports whether n rows are merged and none of them stands behind e: then nothing after e can be
-// among them.
-func (v *view) beyond(e rankcore.Entry, merged []rankcore.Entry, n int) bool {
-	return len(merged) == n && v.order.Compare(e, merged[n-1]) >= 0
-}
-
-// own gives rows names of their own, in one piece of memory: a page lives longer than what it was read from.
-func own(rows []rankcore.Entry) {
-	size := 0
-	for _, r := range rows {
-		size += len(r.User)
-	}
-	var all strings.Builder
-	all.Grow(size)
-	for _, r := range rows {
-		all.WriteString(string(r.User))
-	}
-	names := all.String()
-	for i, r := range rows {
-		rows[i].User, names = rankcore.UserID(names[:len(r.User)]), names[len(r.User):]
-	}
 }

@@ -1,6 +1,10 @@
 package memstore
 
-import "rankgate/rankcore"
+import (
+	"sort"
+
+	"rankgate/rankcore"
+)
 
 // Sizes of nodes: a leaf is 1 KiB and an inner node 2 KiB, both exact sizes of Go's allocator.
 const (
@@ -97,6 +101,33 @@ func (t *tree) find(keys []int64, refs []uint32, e entry) int {
 func (t *tree) below(key int64) int64 {
 	l, before := t.leafFor(key)
 	return before + int64(l.below(key))
+}
+
+// before is how many entries stand before a gap.
+func (t *tree) before(g rankcore.Gap) (count int) {
+	at := t.root
+	for at.inner != nil {
+		n := at.inner
+		i := t.cut(n.keys[1:n.n], n.refs[1:n.n], g)
+		for _, c := range n.counts[:i] {
+			count += int(c)
+		}
+		at = n.kids[i]
+	}
+	if at.leaf == nil {
+		return 0
+	}
+	return count + t.cut(at.leaf.keys[:at.leaf.n], at.leaf.refs[:at.leaf.n], g)
+}
+
+// cut is how many of the entries, in order and in two arrays, stand before a gap.
+func (t *tree) cut(keys []int64, refs []uint32, g rankcore.Gap) int {
+	lo := smaller(keys, g.Key)
+	hi := lo
+	if lo < len(keys) && keys[lo] == g.Key {
+		hi += smaller(keys[lo:], g.Key+1)
+	}
+	return lo + sort.Search(hi-lo, func(i int) bool { return g.Precedes(g.Key, t.names.name(refs[lo+i])) })
 }
 
 // leafFor is the leaf in which the smaller keys end, and how many entries stand before that leaf.

@@ -91,7 +91,7 @@ func (s *Store) exact(ctx context.Context, q rankcore.RankQuery, begun time.Time
 	key := strconv.FormatInt(q.Board.Order.Key(own.score), 10)
 	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
 	defer cancel()
-	list, err := s.read(ctx, s.reads, question{name: "count", board: q.Board, season: q.Season, members: firstAnswer, ask: func(keys string) [][]any {
+	list, err := s.read(ctx, s.reads, question{name: "count", board: q.Board, season: q.Season, members: firstAnswer, ask: func(_ int, keys string) [][]any {
 		return [][]any{{"ZCARD", keys + ":main"}, {"ZCOUNT", keys + ":main", "-inf", "(" + key}, {"ZCOUNT", keys + ":main", key, key}}
 	}}, others)
 	if err != nil {

@@ -29,8 +29,8 @@ type question struct {
 	name    string // for the metrics
 	board   *rankcore.Board
 	season  rankcore.SeasonID
-	ask     func(keys string) [][]any // the commands; keys is how the season's keys in the shard begin
-	members func(answers []any) int64 // how many members the answers are about
+	ask     func(shard int, keys string) [][]any // the commands; keys is how the season's keys in the shard begin
+	members func(answers []any) int64            // how many members the answers are about
 }
 
 // read asks the given shards at once and waits for all: a shard that is missing would silently improve
@@ -66,7 +66,7 @@ func (s *Store) readOnce(ctx context.Context, client redis.UniversalClient, q qu
 	for j, i := range indexes {
 		p := prefix(q.board, shards[i])
 		all[j].before = pipe.HMGet(ctx, p+"meta", "layout", seasonField(q.season))
-		for _, command := range q.ask(p + string(q.season)) {
+		for _, command := range q.ask(shards[i], p+string(q.season)) {
 			all[j].commands = append(all[j].commands, pipe.Do(ctx, command...))
 		}
 		all[j].after = pipe.HMGet(ctx, p+"meta", "layout", seasonField(q.season))

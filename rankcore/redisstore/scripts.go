@@ -24,6 +24,7 @@ var (
 	auditScript    = loadScript("audit", readOnly, "shard.lua", "audit.lua")
 	outcomesScript = loadScript("outcomes", readOnly, "shard.lua", "outcomes.lua")
 	ownScript      = loadScript("own", readOnly, "own.lua")
+	aboutScript    = loadScript("about", readOnly, "about.lua")
 )
 
 const readOnly = "#!lua flags=no-writes\n"

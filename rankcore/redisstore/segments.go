@@ -11,7 +11,7 @@ import (
 func (s *Store) loadSegments(ctx context.Context, b *rankcore.Board, season rankcore.SeasonID, asOf time.Time) (*aggregate, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.stepTimeout)
 	defer cancel()
-	list, err := s.read(ctx, s.steps, question{name: "segments", board: b, season: season, members: sumCounts, ask: func(keys string) [][]any {
+	list, err := s.read(ctx, s.steps, question{name: "segments", board: b, season: season, members: sumCounts, ask: func(_ int, keys string) [][]any {
 		return [][]any{{"HGETALL", keys + ":segment"}}
 	}}, allShards(b))
 	if err != nil {

@@ -1,0 +1,107 @@
+package rankcore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// RanksQuery asks where several users stand, as precisely as Auto is.
+type RanksQuery struct {
+	Board  *Board
+	Season SeasonID
+	Users  []UserID // 1 to MaxUsers, repetitions allowed. Not modified
+}
+
+// Standings are where the users of a batch stand. They are shared: they must not be modified.
+// While Updating there are no Users.
+type Standings struct {
+	Meta
+	Users []*Standing // in the order asked; nil where the user is not ranked. Their Meta is that of the batch
+}
+
+// With is the same batch with another Meta; s stays as it is.
+func (s *Standings) With(m Meta) *Standings {
+	batch := &Standings{Meta: m, Users: make([]*Standing, len(s.Users))}
+	for i, st := range s.Users {
+		if st != nil {
+			copied := *st
+			copied.Meta = m
+			batch.Users[i] = &copied
+		}
+	}
+	return batch
+}
+
+// Places are the places among those asked: 1 + the number of different users among them who have a strictly
+// better score, so that ties share a place. An unranked user has place 0.
+func (s *Standings) Places(o Order) []int {
+	best := make(map[UserID]Score, len(s.Users))
+	for _, st := range s.Users {
+		if st != nil {
+			best[st.User] = st.Score
+		}
+	}
+	places := make([]int, len(s.Users))
+	for i, st := range s.Users {
+		if st == nil {
+			continue
+		}
+		places[i] = 1
+		for _, score := range best {
+			if o.Better(score, st.Score) {
+				places[i]++
+			}
+		}
+	}
+	return places
+}
+
+const usersWanted = `want {"users":[...]} with 1 to 200 user ids and no other field`
+
+// ParseUsers reads the body of a batch: {"users":["a","b"]}, strictly. It fails with a *BodyError.
+func ParseUsers(body []byte) ([]UserID, error) {
+	s := scanner{text: string(body)}
+	var users []UserID
+	seen := false
+	err := s.members(func(name string) error {
+		if name != "users" || seen {
+			return &BodyError{"an unknown or repeated field: " + usersWanted}
+		}
+		seen = true
+		return s.elements(func() error {
+			user, err := s.userID(len(users))
+			users = append(users, user)
+			return err
+		})
+	})
+	var wrong *BodyError
+	switch {
+	case errors.As(err, &wrong):
+		return nil, wrong
+	case err != nil || s.peek() != 0 || s.at < len(s.text):
+		return nil, &BodyError{"not valid JSON: " + usersWanted}
+	case len(users) == 0:
+		return nil, &BodyError{"no users: " + usersWanted}
+	}
+	return users, nil
+}
+
+// userID reads the user of the given index.
+func (s *scanner) userID(index int) (UserID, error) {
+	if index == MaxUsers {
+		return "", &BodyError{"too many users: " + usersWanted}
+	}
+	if s.peek() != '"' {
+		return "", &BodyError{fmt.Sprintf("user %d is not a string: %s", index, usersWanted)}
+	}
+	text, err := s.str()
+	if err != nil {
+		return "", err
+	}
+	user, err := ParseUserID(strings.Clone(text)) // who keeps one user must not keep the whole body
+	if err != nil {
+		return "", &BodyError{fmt.Sprintf("user %d: %v", index, err)}
+	}
+	return user, nil
+}

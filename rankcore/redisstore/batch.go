@@ -1,0 +1,196 @@
+package redisstore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"rankgate/rankcore"
+)
+
+// Ranks answers where several users stand. Their shards tell their scores, which are placed among the segment
+// counts, at most the board's Freshness old. If some may stand in the head, the head is read as well, and their
+// scores again in the same reading of each shard: whoever stands in it is answered exactly.
+//
+// A count for each user over all shards would cost as much as reading thousands of rows.
+func (s *Store) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Standings, error) {
+	begun := time.Now()
+	segments, err := s.segmentsOf(ctx, q.Board, q.Season)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
+	defer cancel()
+	b := newBatch(q, segments)
+	readings, err := s.read(ctx, s.reads, b.question(), b.shards)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range readings {
+		if err := b.take(b.shards[i], r, r.answers[1:]); err != nil {
+			return nil, unavailable(ctx, err)
+		}
+	}
+	if n := b.reach(); n > 0 {
+		if err := s.readHead(ctx, b, n, begun); err != nil {
+			return nil, err
+		}
+	}
+	return b.standings(), nil
+}
+
+// batch is a question about several users being answered.
+type batch struct {
+	rankcore.RanksQuery
+	segments *aggregate
+	shards   []int // of the users
+	byShard  map[int][]rankcore.UserID
+	own      map[rankcore.UserID]ownReading // of users who are ranked
+	head     *run                           // when it was read
+	meta     rankcore.Meta
+}
+
+func newBatch(q rankcore.RanksQuery, segments *aggregate) *batch {
+	b := &batch{RanksQuery: q, segments: segments, byShard: map[int][]rankcore.UserID{}, own: map[rankcore.UserID]ownReading{}, meta: segments.meta}
+	for _, u := range q.Users {
+		shard := q.Board.Shard(u)
+		if list := b.byShard[shard]; !slices.Contains(list, u) {
+			b.byShard[shard] = append(list, u)
+		}
+	}
+	for shard := range b.byShard {
+		b.shards = append(b.shards, shard)
+	}
+	slices.Sort(b.shards)
+	return b
+}
+
+func (b *batch) question() question {
+	return question{name: "scores", board: b.Board, season: b.Season, members: firstAnswer, ask: func(shard int, keys string) [][]any {
+		return append([][]any{{"ZCARD", keys + ":main"}}, b.ask(shard, keys+":main")...)
+	}}
+}
+
+// ask are the commands for the scores of a shard's users.
+func (b *batch) ask(shard int, main string) [][]any {
+	if len(b.byShard[shard]) == 0 {
+		return nil
+	}
+	command := []any{"ZMSCORE", main}
+	for _, u := range b.byShard[shard] {
+		command = append(command, string(u))
+	}
+	return [][]any{command}
+}
+
+// take reads the answers to ask.
+func (b *batch) take(shard int, r reading, answers []any) error {
+	users := b.byShard[shard]
+	if len(users) == 0 {
+		return nil
+	}
+	scores, _ := answers[0].([]any)
+	if len(scores) != len(users) {
+		return errShape(answers[0])
+	}
+	for i, u := range users {
+		delete(b.own, u)
+		if scores[i] == nil {
+			continue
+		}
+		key, err := keyOf(scores[i])
+		if err != nil {
+			return err
+		}
+		b.own[u] = ownReading{reading: r, score: b.Board.Order.Score(key)}
+	}
+	return nil
+}
+
+// reach is how far down the head must be read to hold every user who may stand in it; 0 when none does.
+func (b *batch) reach() int {
+	deepest := int64(0)
+	for u, own := range b.own {
+		if st := b.segments.standing(rankcore.RankQuery{Board: b.Board, User: u}, own); st.Low <= int64(b.Board.Head) {
+			deepest = max(deepest, st.High)
+		}
+	}
+	return int(min(deepest, int64(b.Board.Head)))
+}
+
+// readHead reads the first n rows and all scores anew.
+func (s *Store) readHead(ctx context.Context, b *batch, n int, begun time.Time) error {
+	r := newRun("scores", b.Board, b.Season, rankcore.StartGap, n)
+	r.besides = b.ask
+	r.edgeOf = func(r *run) (int64, bool) { // where the last row's tie ends
+		if len(r.behind) == 0 {
+			return 0, false
+		}
+		return r.order.Key(r.behind[len(r.behind)-1].Score) + 1, true
+	}
+	if err := s.gather(ctx, r, allShards(b.Board)); err != nil {
+		return err
+	}
+	for shard := range r.slices {
+		if err := b.take(shard, r.slices[shard].reading, r.slices[shard].answers); err != nil {
+			return unavailable(ctx, err)
+		}
+	}
+	b.head, b.meta = r, r.meta(begun)
+	return nil
+}
+
+func (b *batch) standings() *rankcore.Standings {
+	list := make([]*rankcore.Standing, len(b.Users))
+	for i, u := range b.Users {
+		own, ranked := b.own[u]
+		if !ranked {
+			continue
+		}
+		st := b.exact(u, own.score)
+		if st == nil {
+			st = b.segments.standing(rankcore.RankQuery{Board: b.Board, User: u}, own)
+			// Counts may be older than scores, and the answer is as old as the oldest part of it.
+			if b.segments.meta.AsOf.Before(b.meta.AsOf) {
+				b.meta.AsOf = b.segments.meta.AsOf
+			}
+			b.meta.Total = max(b.meta.Total, st.Meta.Total)
+		}
+		list[i] = st
+	}
+	for _, st := range list {
+		if st != nil {
+			st.Meta = b.meta
+		}
+	}
+	return &rankcore.Standings{Meta: b.meta, Users: list}
+}
+
+// exact is where a score stands if the head shows it, else nil.
+func (b *batch) exact(u rankcore.UserID, score rankcore.Score) *rankcore.Standing {
+	if b.head == nil || len(b.head.behind) == 0 {
+		return nil
+	}
+	rows, o := b.head.behind, b.Board.Order
+	if o.Better(rows[len(rows)-1].Score, score) {
+		return nil
+	}
+	better, _ := slices.BinarySearchFunc(rows, score, func(e rankcore.Entry, s rankcore.Score) int {
+		if o.Better(e.Score, s) {
+			return -1
+		}
+		return 1
+	})
+	notWorse := b.head.below
+	for i := better; i < len(rows); i++ {
+		if rows[i].Score != score {
+			notWorse = int64(i)
+			break
+		}
+	}
+	rank := int64(better) + 1
+	return &rankcore.Standing{
+		User: u, Score: score, Precision: rankcore.Exact, Rank: rank, Low: rank, High: rank, Tied: notWorse - int64(better),
+		Percentile: rankcore.Percentile(b.meta.Total-notWorse, b.meta.Total),
+	}
+}

@@ -1,0 +1,54 @@
+-- The rows of one shard about a place, of one moment, wherever in a tie the place is. Writes nothing.
+-- KEYS: meta, main.
+-- ARGV: the season's field of meta; the place's key, or '' for that of its user, who must then be a member; its user;
+-- how many rows before and behind the place; '' or a key below which members are to be counted.
+-- Answers layout, what meta says of the season, members there are; and unless a user is not ranked: members with
+-- a smaller key than the place's, members before the place, the rows before it (the nearest first), the rows behind
+-- it, members below the key asked for, the user, the key.
+
+local meta = redis.call('HMGET', KEYS[1], 'layout', ARGV[1])
+local main, key, user, back, forth = KEYS[2], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local members = redis.call('ZCARD', main)
+
+if key == '' then
+  key = redis.call('ZSCORE', main, user)
+  if not key then
+    return { meta[1], meta[2], members }
+  end
+end
+
+-- Lua would compare by the server's locale.
+local function before(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then
+      return x < y
+    end
+  end
+  return #a < #b
+end
+
+-- Inside a tie members stand by their bytes, so the place is found by halving.
+local better = redis.call('ZCOUNT', main, '-inf', '(' .. key)
+local low, high = better, better + redis.call('ZCOUNT', main, key, key)
+while low < high do
+  local middle = math.floor((low + high) / 2)
+  if before(redis.call('ZRANGE', main, middle, middle)[1], user) then
+    low = middle + 1
+  else
+    high = middle
+  end
+end
+
+local rows = { {}, {} }
+if back > 0 and low > 0 then
+  rows[1] = redis.call('ZRANGE', main, members - low, members - low + back - 1, 'REV', 'WITHSCORES')
+end
+if forth > 0 then
+  rows[2] = redis.call('ZRANGE', main, low, low + forth - 1, 'WITHSCORES')
+end
+local below = 0
+if ARGV[6] ~= '' then
+  below = redis.call('ZCOUNT', main, '-inf', '(' .. ARGV[6])
+end
+return { meta[1], meta[2], members, better, low, rows[1], rows[2], below, user, key }

@@ -1,0 +1,109 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"rankgate/rankcore"
+)
+
+// Top answers q from all shards: the first rows of each, merged. Every shard is seen at one moment between
+// the call and its return, not all at the same one.
+func (s *Store) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
+	begun := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
+	defer cancel()
+	n := q.Offset + q.Limit
+	if q.Limit <= 0 {
+		n = 0
+	}
+	r := newRun("top", q.Board, q.Season, rankcore.StartGap, n)
+	if err := s.gather(ctx, r, allShards(q.Board)); err != nil {
+		return nil, err
+	}
+	page := &rankcore.Page{Meta: r.meta(begun)}
+	if q.Limit > 0 && q.Offset < len(r.behind) {
+		rankcore.SetRanks(r.behind, 0, 0)
+		page.Entries = r.behind[q.Offset:]
+	}
+	return page, nil
+}
+
+// Rows answers q from all shards, each seen at one moment, at the same cost at any depth: shards find a place by
+// its score, and inside a long tie by halving it.
+func (s *Store) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, error) {
+	begun := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
+	defer cancel()
+	if q.Around != "" {
+		return s.around(ctx, q, begun)
+	}
+	r := newRun("rows", q.Board, q.Season, q.Gap(), q.Limit+1) // one more tells whether there are more
+	_, r.last = q.Board.Order.Keys(q.Within)
+	if err := s.gather(ctx, r, allShards(q.Board)); err != nil {
+		return nil, err
+	}
+	page := &rankcore.Page{Meta: r.meta(begun), Entries: r.behind}
+	if page.More = len(r.behind) > q.Limit; page.More {
+		page.Entries = r.behind[:q.Limit]
+	}
+	if len(page.Entries) > 0 {
+		before, _ := r.counts()
+		better := before
+		if q.Board.Order.Key(page.Entries[0].Score) == r.gap.Key {
+			better = r.better()
+		}
+		rankcore.SetRanks(page.Entries, better, before)
+	}
+	return page, nil
+}
+
+// around asks the user's own shard first, which tells its score and has enough neighbours in the same reading.
+// The others are asked about that place. If the user has moved when its shard must be asked again, all begins anew.
+func (s *Store) around(ctx context.Context, q rankcore.RowsQuery, begun time.Time) (*rankcore.Page, error) {
+	home := q.Board.Shard(q.Around)
+	for range readTries {
+		r := newRun("around", q.Board, q.Season, rankcore.Gap{User: q.Around}, q.Limit)
+		r.center = q.Limit
+		wide := r.about
+		wide.back, wide.forth = q.Limit, q.Limit
+		own, key, err := s.deep(ctx, q.Board, q.Season, wide, true, []int{home})
+		if errors.Is(err, rankcore.ErrNotRanked) {
+			return nil, rankcore.ErrNotRanked
+		}
+		if err != nil {
+			return nil, unavailable(ctx, err)
+		}
+		r.gap.Key, r.slices[home] = key, own[0]
+		half := shareOf(q.Limit/2+1, q.Board.Shards)
+		r.back, r.forth = half, half
+		r.edgeOf = func(r *run) (int64, bool) {
+			if len(r.before) == 0 {
+				return r.gap.Key, true
+			}
+			return r.order.Key(r.before[len(r.before)-1].Score), true
+		}
+		if err := s.gather(ctx, r, slices.DeleteFunc(allShards(q.Board), func(shard int) bool { return shard == home })); err != nil {
+			return nil, err
+		}
+		if len(r.behind) > 0 && r.behind[0].User == q.Around {
+			return &rankcore.Page{Meta: r.meta(begun), Entries: r.centered()}, nil
+		}
+	}
+	return nil, &rankcore.Unavailable{Reason: rankcore.CoreSlow, Cause: fmt.Errorf("a user of board %s moved while its neighbours were read, %d times", q.Board.ID, readTries)}
+}
+
+// centered are the rows on both sides in order, with their ranks.
+func (r *run) centered() []rankcore.Entry {
+	before, _ := r.counts()
+	entries := make([]rankcore.Entry, 0, len(r.before)+len(r.behind))
+	for _, e := range slices.Backward(r.before) {
+		entries = append(entries, e)
+	}
+	entries = append(entries, r.behind...)
+	rankcore.SetRanks(entries, r.below, before-int64(len(r.before)))
+	return entries
+}

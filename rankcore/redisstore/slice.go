@@ -1,0 +1,219 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"rankgate/rankcore"
+)
+
+// slice is what one shard has about a gap, of one moment.
+type slice struct {
+	reading
+	better int64 // members with a smaller key than the gap's
+	before int64 // members before the gap
+	back   rows  // before the gap, the nearest first
+	forth  rows  // behind the gap
+	edge   *edge // when it was asked for
+	inTie  bool  // the gap lies deeper in a tie than the rows asked for reach: only the script finds it
+}
+
+// edge is how many members have a smaller key.
+type edge struct{ key, below int64 }
+
+// rows are members in order from a gap on.
+type rows struct {
+	list []rankcore.Entry
+	all  bool // there are no more on this side
+}
+
+// drop leaves out the first rows that are outside, and tells how many. found: where they end is known.
+func (r *rows) drop(outside func(rankcore.Entry) bool) (dropped int, found bool) {
+	for dropped < len(r.list) && outside(r.list[dropped]) {
+		dropped++
+	}
+	found = dropped < len(r.list) || r.all
+	r.list = r.list[dropped:]
+	return dropped, found
+}
+
+// about is what shards are asked for.
+type about struct {
+	order       rankcore.Order
+	gap         rankcore.Gap
+	last        int64  // rows with larger keys are not wanted
+	back, forth int    // rows of each shard; with a gap in the middle, forth is at least 1
+	edge        *int64 // count the members with a smaller key
+}
+
+func number(key int64) string { return strconv.FormatInt(key, 10) }
+
+// ask are plain commands that answer for a shard. Inside a tie they cannot begin at the gap, only at the tie's
+// ends; most ties are short, and the few rows too many are dropped.
+func (a *about) ask(main string) [][]any {
+	commands := [][]any{{"ZCARD", main}}
+	switch {
+	case a.gap != rankcore.StartGap:
+		key, end := number(a.gap.Key), "+inf"
+		if a.last < rankcore.MaxScore {
+			end = number(a.last)
+		}
+		commands = append(commands, []any{"ZCOUNT", main, "-inf", "(" + key},
+			[]any{"ZRANGE", main, key, end, "BYSCORE", "LIMIT", 0, a.forth, "WITHSCORES"})
+		if a.back > 0 {
+			commands = append(commands, []any{"ZRANGE", main, key, "-inf", "BYSCORE", "REV", "LIMIT", 0, a.back, "WITHSCORES"})
+		}
+	case a.forth > 0:
+		commands = append(commands, []any{"ZRANGE", main, 0, a.forth - 1, "WITHSCORES"})
+	}
+	if a.edge != nil {
+		commands = append(commands, []any{"ZCOUNT", main, "-inf", "(" + number(*a.edge)})
+	}
+	return commands
+}
+
+// take reads the answers to ask; what of them is not ask's is left in the reading.
+func (a *about) take(r reading) (s slice, err error) {
+	s.reading = r
+	answers := r.answers[1:]
+	next := func() (answer any) {
+		answer, answers = answers[0], answers[1:]
+		return answer
+	}
+	switch {
+	case a.gap != rankcore.StartGap:
+		s.better = integer(next())
+		if s.forth, err = a.entries(next(), a.forth); err != nil {
+			return s, err
+		}
+		dropped, found := s.forth.drop(func(e rankcore.Entry) bool { return !a.precedes(e) })
+		s.before, s.inTie = s.better+int64(dropped), !found
+		if a.back == 0 {
+			break
+		}
+		if s.back, err = a.entries(next(), a.back); err != nil {
+			return s, err
+		}
+		_, found = s.back.drop(a.precedes)
+		s.inTie = s.inTie || !found
+	case a.forth > 0:
+		if s.forth, err = a.entries(next(), a.forth); err != nil {
+			return s, err
+		}
+	}
+	if a.edge != nil {
+		s.edge = &edge{*a.edge, integer(next())}
+	}
+	s.answers = answers
+	return s, nil
+}
+
+func (a *about) precedes(e rankcore.Entry) bool { return a.gap.Precedes(a.order.Key(e.Score), e.User) }
+
+// entries reads members and their keys, of which k were asked for, and leaves out what is beyond the last key.
+func (a *about) entries(answer any, k int) (rows, error) {
+	flat, _ := answer.([]any)
+	found := rows{make([]rankcore.Entry, 0, len(flat)/2), len(flat)/2 < k}
+	for i := 0; i+1 < len(flat); i += 2 {
+		key, err := keyOf(flat[i+1])
+		if err != nil {
+			return found, err
+		}
+		if key > a.last {
+			found.all = true
+			break
+		}
+		found.list = append(found.list, rankcore.Entry{User: rankcore.UserID(text(flat[i])), Score: a.order.Score(key)})
+	}
+	return found, nil
+}
+
+// below is how many members of the shard have a smaller key, false when the slice does not show it.
+func (s *slice) below(a *about, key int64) (n int64, known bool) {
+	o := a.order
+	switch {
+	case s.edge != nil && s.edge.key == key:
+		return s.edge.below, true
+	case key == a.gap.Key:
+		return s.better, true
+	case key > a.gap.Key:
+		n = s.before
+		for _, e := range s.forth.list {
+			if o.Key(e.Score) >= key {
+				return n, true
+			}
+			n++
+		}
+		return n, s.forth.all && key-1 <= a.last
+	default:
+		n = s.before
+		for _, e := range s.back.list {
+			if o.Key(e.Score) < key {
+				return n, true
+			}
+			n--
+		}
+		return n, s.back.all
+	}
+}
+
+// deep asks shards by the script, which finds the gap wherever it is. own: the gap is at its user, whatever the
+// user's key is; then a user who is not a member is ErrNotRanked, and the key is the second result.
+func (s *Store) deep(ctx context.Context, b *rankcore.Board, season rankcore.SeasonID, a about, own bool, shards []int) ([]slice, int64, error) {
+	key, edge := number(a.gap.Key), ""
+	if own {
+		key = ""
+	}
+	if a.edge != nil {
+		edge = number(*a.edge)
+	}
+	calls := make([]call, len(shards))
+	for i, shard := range shards {
+		p := prefix(b, shard)
+		calls[i] = call{[]string{p + "meta", p + string(season) + ":main"},
+			[]any{seasonField(season), key, string(a.gap.User), a.back, a.forth, edge}}
+	}
+	slices := make([]slice, len(shards))
+	for i, cmd := range s.run(ctx, s.reads, aboutScript, calls) {
+		values, err := cmd.Slice()
+		if err == nil {
+			slices[i], a.gap.Key, err = a.deepSlice(b, values)
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("shard %d of board %s: %w", shards[i], b.ID, err)
+		}
+	}
+	return slices, a.gap.Key, nil
+}
+
+// deepSlice reads the script's answer.
+func (a about) deepSlice(b *rankcore.Board, values []any) (s slice, key int64, err error) {
+	if len(values) < 3 {
+		return s, 0, errShape(values)
+	}
+	if s.reading, err = readingOf(layout(b), values[:2], integer(values[2]), nil); err != nil {
+		return s, 0, err
+	}
+	if len(values) == 3 {
+		return s, 0, rankcore.ErrNotRanked
+	}
+	if len(values) != 10 || text(values[8]) != string(a.gap.User) {
+		return s, 0, errors.New("an answer about another user")
+	}
+	if key, err = keyOf(values[9]); err != nil {
+		return s, 0, err
+	}
+	s.better, s.before = integer(values[3]), integer(values[4])
+	if s.back, err = a.entries(values[5], a.back); err != nil {
+		return s, 0, err
+	}
+	if s.forth, err = a.entries(values[6], a.forth); err != nil {
+		return s, 0, err
+	}
+	if a.edge != nil {
+		s.edge = &edge{*a.edge, integer(values[7])}
+	}
+	return s, key, nil
+}
