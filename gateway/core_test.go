@@ -27,6 +27,8 @@ type core struct {
 
 	page func(*rankcore.Page)     // what a layer in front would make of an answer
 	rank func(*rankcore.Standing) // the same
+
+	audited func(shard int) // called before Verify tells of a shard
 }
 
 type remembered struct {

@@ -50,7 +50,7 @@ func newEdge(t *testing.T, change func(*Config)) *edge {
 	t.Helper()
 	c := newCore()
 	cfg := Config{
-		Boards: boards(), Reader: c, Writer: c, Applied: c, Outcomes: c, Floor: c,
+		Boards: boards(), Reader: c, Writer: c, Applied: c, Outcomes: c, Verifier: c, Floor: c,
 		Health: func(context.Context) Health { return Health{Ready: true} },
 	}
 	if change != nil {

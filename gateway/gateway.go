@@ -23,6 +23,7 @@ type Config struct {
 	Writer   Writer
 	Applied  Waiter
 	Outcomes Outcomes
+	Verifier Verifier
 	Floor    Floor // optional
 
 	Health   func(ctx context.Context) Health // must return within ctx's deadline
@@ -49,6 +50,7 @@ func (c *Config) validate() error {
 		missing(c.Writer == nil, "Writer")
 		missing(c.Applied == nil, "Applied")
 		missing(c.Outcomes == nil, "Outcomes")
+		missing(c.Verifier == nil, "Verifier")
 	}
 	return errors.Join(errs...)
 }
@@ -63,9 +65,10 @@ type Gateway struct {
 	byID    map[rankcore.BoardID]*rankcore.Board
 	buffers sync.Pool // of *encoder
 
-	stopping atomic.Bool
-	waits    context.Context // ends when the gateway stops: nobody waits for the applier any longer
-	endWaits context.CancelFunc
+	verifying atomic.Bool // a board is being verified
+	stopping  atomic.Bool
+	waits     context.Context // ends when the gateway stops: nobody waits for the applier any longer
+	endWaits  context.CancelFunc
 }
 
 // New returns a gateway that serves nothing before Run. It fails on an incomplete Config.

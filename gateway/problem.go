@@ -27,6 +27,7 @@ var (
 	notRanked      = &kind{404, "user-not-ranked", "The user has no rank"}
 	wrongMethod    = &kind{405, "method-not-allowed", "The path does not take this method"}
 	tooSlow        = &kind{408, "request-timeout", "The request came too slowly"}
+	verifyRunning  = &kind{409, "verify-running", "A board is being verified here"}
 	bodyTooLarge   = &kind{413, "body-too-large", "The body is too large"}
 	notJSON        = &kind{415, "unsupported-media-type", "The body is not application/json"}
 	headerTooLarge = &kind{431, "header-too-large", "The header is too large"}

@@ -31,6 +31,7 @@ func (g *Gateway) routes() {
 	g.add(fiber.MethodDelete, "/v1/boards/:board/users/:user", g.removeUser)
 	g.add(fiber.MethodPut, "/v1/boards/:board/hidden/:user", g.hideUser)
 	g.add(fiber.MethodDelete, "/v1/boards/:board/hidden/:user", g.showUser)
+	g.add(fiber.MethodPost, "/v1/boards/:board/verify", g.verify)
 
 	for _, f := range pageFiles {
 		g.get(f.path, f.serve)

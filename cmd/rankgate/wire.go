@@ -57,11 +57,15 @@ func wire(cfg *config.Config, auth gateway.ServiceAuth, at sockets, log *slog.Lo
 	if err != nil {
 		return nil, err
 	}
+	auditor := ingest.NewAuditor(ingest.AuditorConfig{
+		Log: oplog, Boards: e.cfg.Boards, Shards: store, Logger: log, Registerer: e.reg,
+	})
 	known := &health{boards: cfg.Boards, log: oplog.Health, store: watch}
 	if cfg.Role != config.RoleGateway {
 		e.wireCore(oplog, store, casts, known)
+		e.add("auditor", auditor.Run)
 	}
-	face := gateway.Config{Health: known.check, Gatherer: e.reg, Drain: drain, Logger: log, Registerer: e.reg}
+	face := gateway.Config{Verifier: auditor, Health: known.check, Gatherer: e.reg, Drain: drain, Logger: log, Registerer: e.reg}
 	if cfg.Role != config.RoleCore {
 		if err := e.wireFace(&face, oplog, store, casts, known); err != nil {
 			return nil, err
@@ -75,6 +79,7 @@ func wire(cfg *config.Config, auth gateway.ServiceAuth, at sockets, log *slog.Lo
 type coreStore interface {
 	rankcore.Reader
 	ingest.Shards
+	ingest.AuditedShards
 	gateway.Outcomes
 }
 

@@ -1,0 +1,126 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"rankgate/rankcore"
+)
+
+// A Verifier audits every shard of a board and hands each finding on, one at a time, in no order; an error with a
+// finding says that this shard could not be audited. With repair it puts right what it can. It returns soon after
+// ctx ends, and fails then or when what it compares with cannot be asked.
+type Verifier interface {
+	Verify(ctx context.Context, b *rankcore.Board, repair bool, each func(rankcore.Audit, error)) error
+}
+
+// verifyWithin bounds a verification: some seconds are normal, and nothing else can be verified here meanwhile.
+const verifyWithin = 15 * time.Minute
+
+// finding is one line of the answer: a shard.
+type finding struct {
+	Shard    int     `json:"shard"`
+	Position string  `json:"position,omitempty"`
+	Members  int64   `json:"members"`
+	Segments int     `json:"segments"`
+	Drift    []drift `json:"drift"`
+	Error    string  `json:"error,omitempty"` // it could not be audited
+}
+
+type drift struct {
+	Kind     rankcore.DriftKind `json:"kind"`
+	Season   rankcore.SeasonID  `json:"season,omitempty"`
+	Recorded int64              `json:"recorded"`
+	Counted  int64              `json:"counted"`
+	Detail   string             `json:"detail"`
+	Repaired bool               `json:"repaired"`
+}
+
+// verdict is the last line of the answer. Without it the answer was cut off.
+type verdict struct {
+	Done     bool   `json:"done"`   // every shard was looked at
+	Shards   int    `json:"shards"` // that were audited
+	Failed   int    `json:"failed"` // that could not be
+	Members  int64  `json:"members"`
+	Drift    int    `json:"drift"`
+	Repaired int    `json:"repaired"`
+	Detail   string `json:"detail,omitempty"`
+}
+
+// verify answers POST /v1/boards/{board}/verify with a line of JSON for each shard as it is known.
+func (g *Gateway) verify(c *fiber.Ctx) error {
+	if _, err := g.keys.writer(c); err != nil {
+		return err
+	}
+	b, err := g.board(c)
+	if err != nil {
+		return err
+	}
+	p, err := query(c, "repair")
+	if err != nil {
+		return err
+	}
+	repair := p.get("repair") == "true"
+	if !repair && p.get("repair") != "" && p.get("repair") != "false" {
+		return badRequest.because("repair is true or false")
+	}
+	if !g.verifying.CompareAndSwap(false, true) {
+		return verifyRunning.because("One board is verified at a time; try again when it is done.")
+	}
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	c.Context().SetContentType("application/x-ndjson")
+	conn := c.Context().Conn()
+	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
+		defer g.verifying.Store(false)
+		g.stream(b, repair, conn, w)
+	})
+	return nil
+}
+
+// stream verifies b and writes the lines. It ends early when the caller is gone or the gateway stops.
+func (g *Gateway) stream(b *rankcore.Board, repair bool, conn net.Conn, w *bufio.Writer) {
+	ctx, cancel := context.WithTimeout(g.waits, verifyWithin)
+	defer cancel()
+	line := func(v any) {
+		_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // each line has it anew; a dead connection fails below
+		if json.NewEncoder(w).Encode(v) != nil || w.Flush() != nil {
+			cancel()
+		}
+	}
+	var sum verdict
+	err := g.cfg.Verifier.Verify(ctx, b, repair, func(a rankcore.Audit, err error) { line(sum.add(a, err)) })
+	sum.Done = err == nil
+	if err != nil {
+		sum.Detail = "the log could not be asked, or the verification was ended"
+		g.log.Info("a verification was not finished", "board", b.ID, "cause", err)
+	}
+	line(sum)
+}
+
+// add takes a shard in and returns its line.
+func (v *verdict) add(a rankcore.Audit, err error) finding {
+	f := finding{Shard: a.Shard, Members: a.Members, Segments: a.Segments, Drift: []drift{}}
+	if !a.At.IsNone() {
+		f.Position = a.At.String()
+	}
+	for _, d := range a.Drift {
+		f.Drift = append(f.Drift, drift(d))
+		v.Drift++
+		if d.Repaired {
+			v.Repaired++
+		}
+	}
+	if err != nil {
+		f.Error = "the store or the log did not answer for this shard"
+		v.Failed++
+		return f
+	}
+	v.Shards++
+	v.Members += a.Members
+	return f
+}
