@@ -47,7 +47,7 @@ type verdict struct {
 	Shards   int    `json:"shards"` // that were audited
 	Failed   int    `json:"failed"` // that could not be
 	Members  int64  `json:"members"`
-	Drift    int    `json:"drift"`
+	Findings int    `json:"findings"`
 	Repaired int    `json:"repaired"`
 	Detail   string `json:"detail,omitempty"`
 }
@@ -110,7 +110,7 @@ func (v *verdict) add(a rankcore.Audit, err error) finding {
 	}
 	for _, d := range a.Drift {
 		f.Drift = append(f.Drift, drift(d))
-		v.Drift++
+		v.Findings++
 		if d.Repaired {
 			v.Repaired++
 		}

@@ -45,10 +45,10 @@ func TestVerify(t *testing.T) {
 		query, verdict string
 		down           error
 	}{
-		"look":   {"", `{"done":true,"shards":4,"failed":0,"members":40,"drift":1,"repaired":0}`, nil},
-		"repair": {"?repair=true", `{"done":true,"shards":4,"failed":0,"members":40,"drift":1,"repaired":1}`, nil},
+		"look":   {"", `{"done":true,"shards":4,"failed":0,"members":40,"findings":1,"repaired":0}`, nil},
+		"repair": {"?repair=true", `{"done":true,"shards":4,"failed":0,"members":40,"findings":1,"repaired":1}`, nil},
 		"the store fails": {
-			"?repair=false", `{"done":false,"shards":3,"failed":1,"members":30,"drift":1,"repaired":0,"detail":"the log could not be asked, or the verification was ended"}`,
+			"?repair=false", `{"done":false,"shards":3,"failed":1,"members":30,"findings":1,"repaired":0,"detail":"the log could not be asked, or the verification was ended"}`,
 			errors.New("secret host"),
 		},
 	} {

@@ -41,6 +41,10 @@ func TestExitCodesAndOneLineOfError(t *testing.T) {
 		"port in use":        {[]string{"serve", "--listen", taken.Addr().String()}, 1, "is in use by another program", 1},
 		"no server to ask":   {[]string{"healthcheck", "--listen", "127.0.0.1:1"}, 1, "refused", 1},
 		"no server to fill":  {[]string{"import", "npm", "-", "--server", "http://127.0.0.1:1"}, 1, "no rankgate answers", 1},
+		"verify no server":   {[]string{"verify", "npm", "--server", "http://127.0.0.1:1"}, 1, "no rankgate answers", 1},
+		"verify what":        {[]string{"verify"}, 2, "accepts 1 arg(s)", 1},
+		"verify no board":    {[]string{"verify", "N P M"}, 2, "a board name is", 1},
+		"verify nowhere":     {[]string{"verify", "npm", "--server", "here"}, 2, "the server must be a URL", 1},
 		"demo beyond here":   {[]string{"demo", "--listen", "0.0.0.0:0"}, 1, "this machine only", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

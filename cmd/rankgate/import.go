@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rankgate/cmd/rankgate/internal/importer"
+	"rankgate/cmd/rankgate/internal/remote"
 )
 
 // importPatience is how long one batch is tried while the server restarts or its log is away.
@@ -33,7 +34,7 @@ after that it sets the scores again. A server that is away is waited for.`,
   echo '{"alice":120,"bob":77}' | RANKGATE_KEY=... rankgate import power -`,
 		Args: cobra.ExactArgs(2),
 	}
-	cmd.Flags().StringVar(&o.Server, "server", "http://127.0.0.1:8080", "URL of the server")
+	cmd.Flags().StringVar(&o.Server, "server", remote.Default, "URL of the server")
 	cmd.Flags().StringVar(&o.Key, "key", os.Getenv("RANKGATE_KEY"), "service key; RANKGATE_KEY is not seen in the process list")
 	cmd.Flags().Lookup("key").DefValue = "" // help must not show it
 	cmd.Flags().IntVar(&o.Rate, "rate", 0, "rows per second; 0 is as fast as the server takes them")

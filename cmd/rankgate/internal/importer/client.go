@@ -8,10 +8,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
+	"rankgate/cmd/rankgate/internal/remote"
 	"rankgate/rankcore"
 )
 
@@ -29,16 +28,13 @@ type client struct {
 }
 
 func newClient(o SendOptions) (*client, error) {
-	server, err := url.Parse(o.Server)
-	if err != nil || server.Host == "" || server.Scheme != "http" && server.Scheme != "https" {
-		return nil, errors.New("the server must be a URL such as http://127.0.0.1:8080")
-	}
-	if _, err := rankcore.ParseBoardID(o.Board); err != nil {
+	board, err := remote.BoardURL(o.Server, o.Board)
+	if err != nil {
 		return nil, err
 	}
 	return &client{
 		http:  &http.Client{Timeout: requestTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: connections, Proxy: http.ProxyFromEnvironment}},
-		board: strings.TrimRight(o.Server, "/") + "/v1/boards/" + o.Board,
+		board: board,
 		key:   o.Key,
 	}, nil
 }
@@ -79,10 +75,10 @@ func AskBoard(ctx context.Context, o SendOptions) (Board, error) {
 	defer c.http.CloseIdleConnections()
 	status, body, err := c.do(ctx, http.MethodGet, c.board, nil)
 	if err != nil {
-		return Board{}, fmt.Errorf("no rankgate answers at %s: %w", o.Server, cause(err))
+		return Board{}, fmt.Errorf("no rankgate answers at %s: %w", o.Server, remote.Cause(err))
 	}
 	if status != http.StatusOK {
-		return Board{}, refusal(status, body)
+		return Board{}, remote.Refusal(status, body)
 	}
 	var b Board
 	if err := json.Unmarshal(body, &b); err != nil {
@@ -106,32 +102,7 @@ func (c *client) post(ctx context.Context, body []byte) error {
 		return nil
 	case status == http.StatusTooManyRequests || status == http.StatusBadGateway ||
 		status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout:
-		return fmt.Errorf("%w: %w", errRetry, refusal(status, answer))
+		return fmt.Errorf("%w: %w", errRetry, remote.Refusal(status, answer))
 	}
-	return refusal(status, answer)
-}
-
-// refusal is a problem answer in one line.
-func refusal(status int, body []byte) error {
-	var p struct{ Title, Detail string }
-	if json.Unmarshal(body, &p) != nil || p.Title == "" {
-		p.Title = http.StatusText(status)
-	}
-	text := fmt.Sprintf("the server refuses: %d %s", status, p.Title)
-	if p.Detail != "" {
-		text += ": " + strings.TrimSuffix(p.Detail, ".")
-	}
-	if status == http.StatusUnauthorized || status == http.StatusForbidden {
-		text += "; give a service key with --key or RANKGATE_KEY"
-	}
-	return errors.New(text)
-}
-
-// cause is err without the method and URL that net/http puts before it.
-func cause(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
+	return remote.Refusal(status, answer)
 }

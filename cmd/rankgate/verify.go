@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"rankgate/cmd/rankgate/internal/remote"
+	"rankgate/cmd/rankgate/internal/verify"
+)
+
+func newVerify(io streams) *cobra.Command {
+	var o verify.Options
+	cmd := &cobra.Command{
+		Use:   "verify BOARD",
+		Short: "Compare a board's counts and positions with its members and the log",
+		Long: `verify has a running server audit every shard of a board: each segment is recounted from its members, every
+part of a shard is held against its count, and the shard's position against the log.
+
+It exits with 1 when something drifts, also when that was repaired. With --repair wrong segment counts are put
+right, and a shard that is not whole is waited for until it has been fed from the log, which happens by itself.
+Servers audit and repair all the time; this is for being sure now.`,
+		Example: `  rankgate verify power
+  rankgate verify power --repair --server https://rank.example.com`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := cobra.ExactArgs(1)(cmd, args); err != nil {
+				return err
+			}
+			_, err := remote.BoardURL(o.Server, args[0])
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&o.Repair, "repair", false, "put right what can be put right")
+	cmd.Flags().StringVar(&o.Server, "server", remote.Default, "URL of the server")
+	cmd.Flags().StringVar(&o.Key, "key", os.Getenv("RANKGATE_KEY"), "service key; RANKGATE_KEY is not seen in the process list")
+	cmd.Flags().Lookup("key").DefValue = "" // help must not show it
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.Board = args[0]
+		return verifyBoard(cmd.Context(), io, o)
+	}
+	return cmd
+}
+
+func verifyBoard(ctx context.Context, io streams, o verify.Options) error {
+	watched := isTerminal(io.err)
+	clearLine := func() {
+		if watched {
+			fmt.Fprint(io.err, "\r\x1b[K")
+		}
+	}
+	var found []verify.Finding
+	verdict, err := verify.Ask(ctx, o, func(f verify.Finding) {
+		found = append(found, f)
+		if watched {
+			fmt.Fprintf(io.err, "\r\x1b[K%d shards audited", len(found))
+		}
+	})
+	clearLine()
+	if err := verify.WriteTable(io.out, found); err != nil {
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(io.out, "board %s: %d shards, %d scores, %d findings, %d repaired\n",
+		o.Board, verdict.Shards, verdict.Members, verdict.Findings, verdict.Repaired)
+	return verdict.Err()
+}
