@@ -44,6 +44,13 @@ tidy: ## go.mod and go.sum say exactly what is used
 bench: servers ## the benchmarks of the layers
 	go test -run '^$$' -bench . -benchmem -timeout 30m ./...
 
+# Every scenario for a minute; FAULTS="--scenario mix --for 10m --seed 7" is another choice.
+FAULTS ?= --scenario all --for 1m
+
+.PHONY: faults
+faults: servers build ## the long form of the fault suite: hurt everything under load, compare with what was acknowledged
+	bin/loadtest chaos --binary bin/rankgate $(FAULTS)
+
 .PHONY: import-npm
 import-npm: servers $(COUNTS) ## import 3.77 million real names into both stores and compare with a sort of the file
 	NPM_COUNTS=$(CURDIR)/$(COUNTS) go test -tags npm -run '^TestImportOfNPM' -v -count=1 -timeout 60m ./cmd/rankgate

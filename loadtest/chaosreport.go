@@ -1,80 +1,78 @@
 package loadtest
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"time"
-
-	"rankgate/rankcore"
+	"maps"
+	"slices"
 )
 
-// ChaosConfig is a scenario: rankgate is killed under load, again and again, and must lose nothing it has
-// acknowledged, count nothing twice, and show the truth soon after.
-type ChaosConfig struct {
-	Binary  string        // the rankgate to hurt
-	Store   string        // embedded or redis; a redis-server is started for it
-	For     time.Duration // how long writes go on
-	Kills   int           // kill -9 and restart, spread over that time
-	Writers int           // for each board
-	Batch   int
-	Users   int           // of each writer
-	Settle  time.Duration // how long the board may take to show the truth after the last write
-	Seed    uint64
-	Out     io.Writer // progress, and the logs of servers when something is wrong
-}
-
-// ChaosReport is what a scenario found. Its JSON form is stable.
+// ChaosReport is what Chaos found. Its JSON form is stable.
 type ChaosReport struct {
-	Store      string   `json:"store"`
-	Seed       uint64   `json:"seed"`
-	Kills      int      `json:"kills"`
-	Acked      int64    `json:"acknowledged"`     // operations
-	Retries    int64    `json:"batches_retried"`  // sent again after no or an unsure answer
-	Answers    int64    `json:"answers_watched"`  // while things failed
-	Unanswered int64    `json:"reads_unanswered"` // while nobody was there
-	Violations []string `json:"violations"`       // wrong answers on the way
-	Settled    float64  `json:"settled_seconds"`  // from the last write to a board without differences
-	Different  []string `json:"differences"`      // between the board and the oracle at the end
+	Runs []TrialReport `json:"runs"`
 }
 
-// Validate reports everything that is wrong with the scenario.
-func (c *ChaosConfig) Validate() error {
-	var errs []error
-	wrong := func(bad bool, format string, args ...any) {
-		if bad {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
+// TrialReport is what one run of a scenario found.
+type TrialReport struct {
+	Scenario   string         `json:"scenario"`
+	Seed       uint64         `json:"seed"`
+	Faults     map[string]int `json:"faults"`
+	Acked      int64          `json:"acknowledged"`     // operations
+	Lost       int64          `json:"lost_with_log"`    // of these, lost with the log's tail, as they may be
+	Retries    int64          `json:"batches_retried"`  // sent again after no or an unsure answer
+	Answers    int64          `json:"answers_watched"`  // while things failed
+	Unanswered int64          `json:"reads_unanswered"` // while nobody was there
+	Violations []string       `json:"violations"`       // wrong answers on the way
+	Settled    float64        `json:"settled_seconds"`  // from the last write to boards without differences
+	Different  []string       `json:"differences"`      // between the boards and the oracle at the end
+}
+
+// Right reports whether the run found nothing wrong.
+func (r *TrialReport) Right() bool { return len(r.Violations)+len(r.Different) == 0 }
+
+// Right reports whether no run found anything wrong.
+func (r *ChaosReport) Right() bool {
+	return !slices.ContainsFunc(r.Runs, func(t TrialReport) bool { return !t.Right() })
+}
+
+// WriteText writes the run's report for people.
+func (r *TrialReport) WriteText(w io.Writer) error {
+	fmt.Fprintf(w, "scenario %s, seed %d: %d operations acknowledged, %d batches sent again, %d answers watched, %d reads while nobody was there\n",
+		r.Scenario, r.Seed, r.Acked, r.Retries, r.Answers, r.Unanswered)
+	for _, name := range slices.Sorted(maps.Keys(r.Faults)) {
+		fmt.Fprintf(w, "  %3d x %s\n", r.Faults[name], name)
 	}
-	wrong(c.Binary == "", "binary: name the rankgate to start")
-	wrong(c.Store != "embedded" && c.Store != "redis", "store: %q is not one of embedded, redis", c.Store)
-	wrong(c.For <= 0, "for: %v is not positive", c.For)
-	wrong(c.Settle <= 0, "settle: %v is not positive", c.Settle)
-	wrong(c.Kills < 0, "kills: %d is negative", c.Kills)
-	wrong(c.Writers < 1 || c.Users < 1, "writers, users: at least one of each")
-	wrong(c.Batch < 1 || c.Batch > rankcore.MaxOps, "batch: %d is not within 1..%d", c.Batch, rankcore.MaxOps)
-	return errors.Join(errs...)
-}
-
-// Right reports whether the scenario found nothing wrong.
-func (r *ChaosReport) Right() bool { return len(r.Violations)+len(r.Different) == 0 }
-
-// WriteText writes the report for people.
-func (r *ChaosReport) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "store %s, seed %d: %d kills, %d operations acknowledged, %d batches sent again\n",
-		r.Store, r.Seed, r.Kills, r.Acked, r.Retries)
-	fmt.Fprintf(w, "%d answers watched, %d reads while nobody was there; settled %.1f s after the last write\n",
-		r.Answers, r.Unanswered, r.Settled)
+	if r.Lost > 0 {
+		fmt.Fprintf(w, "  %d operations were lost with the log's tail before a shard had them, and the loss was told\n", r.Lost)
+	}
 	for _, v := range r.Violations {
-		fmt.Fprintf(w, "WRONG ON THE WAY  %s\n", v)
+		fmt.Fprintf(w, "  WRONG ON THE WAY  %s\n", v)
 	}
 	for _, d := range r.Different {
-		fmt.Fprintf(w, "WRONG AT THE END  %s\n", d)
+		fmt.Fprintf(w, "  WRONG AT THE END  %s\n", d)
 	}
-	verdict := "nothing lost, nothing doubled"
+	verdict := fmt.Sprintf("right %.1f s after the last write: nothing lost, nothing doubled", r.Settled)
 	if !r.Right() {
-		verdict = fmt.Sprintf("%d wrong answers on the way, %d differences at the end", len(r.Violations), len(r.Different))
+		verdict = fmt.Sprintf("%d wrong answers on the way, %d differences at the end; the same again: --scenario %s --seed %d",
+			len(r.Violations), len(r.Different), r.Scenario, r.Seed)
 	}
-	_, err := fmt.Fprintln(w, verdict)
+	_, err := fmt.Fprintf(w, "  %s\n", verdict)
+	return err
+}
+
+// WriteText writes the sum of the runs for people; each run has told its own.
+func (r *ChaosReport) WriteText(w io.Writer) error {
+	var acked int64
+	var slowest float64
+	right := 0
+	for i := range r.Runs {
+		run := &r.Runs[i]
+		acked, slowest = acked+run.Acked, max(slowest, run.Settled)
+		if run.Right() {
+			right++
+		}
+	}
+	_, err := fmt.Fprintf(w, "%d of %d runs right, %d operations in all, settled within %.1f s of the last write\n",
+		right, len(r.Runs), acked, slowest)
 	return err
 }

@@ -89,8 +89,9 @@ func (c *Client) call(ctx context.Context, method, path string, body []byte) (an
 	return answer{response.StatusCode(), append([]byte(nil), response.Body()...)}, nil
 }
 
-func orDefault[T int | time.Duration](v, otherwise T) T {
-	if v == 0 {
+func orDefault[T int | time.Duration | string](v, otherwise T) T {
+	var none T
+	if v == none {
 		return otherwise
 	}
 	return v

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/valyala/fasthttp"
 
 	"rankgate/loadtest/servers"
 	"rankgate/rankcore"
@@ -18,31 +21,41 @@ type Gate struct {
 	Boards []*rankcore.Board
 }
 
-// StartGate starts the binary with an embedded log, the store at the given URL, and boards that have between them both
-// orders, all kinds of update and every season.
-func StartGate(host servers.Host, binary, storeURL string) *Gate {
+// GateConfig says what a gate is started as.
+type GateConfig struct {
+	Binary string
+	Role   string // "" is all
+	Log    string // URL; "" is embedded
+	Store  string // URL; "" is embedded
+}
+
+// StartGate starts the binary with boards that have between them both orders, all kinds of update and every season.
+func StartGate(host servers.Host, cfg GateConfig) *Gate {
 	host.Helper()
-	binary, err := filepath.Abs(binary)
+	binary, err := filepath.Abs(cfg.Binary)
 	if err != nil {
 		host.Fatalf("%v", err)
 	}
 	dir := host.TempDir()
 	g := &Gate{URL: fmt.Sprintf("http://127.0.0.1:%d", servers.FreePorts(host, 1)[0]), Boards: faultBoards()}
 	config := filepath.Join(dir, "rankgate.yaml")
-	if err := os.WriteFile(config, []byte(g.config(dir, storeURL)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(g.config(dir, cfg)), 0o600); err != nil {
 		host.Fatalf("%v", err)
 	}
+	role := orDefault(cfg.Role, "all")
 	g.Process = servers.Start(host, servers.Command{
-		Name: "rankgate at " + g.URL, Path: binary, Args: []string{"serve", "--config", config}, Dir: dir,
+		Name: fmt.Sprintf("rankgate, role %s, at %s", role, g.URL),
+		Path: binary, Args: []string{"serve", "--config", config, "--role", role}, Dir: dir,
 		Ready: func() error { return servers.Answers(g.URL + "/readyz") }, // it can answer
 	})
 	return g
 }
 
-func (g *Gate) config(dir, storeURL string) string {
+func (g *Gate) config(dir string, cfg GateConfig) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "listen: %s\ndata: %s\nstore: { url: %q }\nboards:\n",
-		strings.TrimPrefix(g.URL, "http://"), filepath.Join(dir, "data"), storeURL)
+	fmt.Fprintf(&text, "listen: %s\ndata: %s\nlog: { url: %q }\nstore: { url: %q }\nboards:\n",
+		strings.TrimPrefix(g.URL, "http://"), filepath.Join(dir, "data"),
+		orDefault(cfg.Log, "embedded"), orDefault(cfg.Store, "embedded"))
 	for _, b := range g.Boards {
 		var seasons []string
 		for _, s := range b.Seasons {
@@ -52,6 +65,36 @@ func (g *Gate) config(dir, storeURL string) string {
 			b.ID, b.Order, b.Update, b.Shards, strings.Join(seasons, ", "), b.Location, b.Head)
 	}
 	return text.String()
+}
+
+// tells is nil when the gate's readiness says text.
+func (g *Gate) tells(text string) error {
+	body, err := g.get("/readyz")
+	if err == nil && !strings.Contains(body, text) {
+		err = fmt.Errorf("no %q in %s", text, body)
+	}
+	return err
+}
+
+// metric is the sum of a metric over its labels; 0 while the gate does not answer.
+func (g *Gate) metric(name string) (sum float64) {
+	body, _ := g.get("/metrics")
+	for line := range strings.Lines(body) {
+		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if series, _, _ = strings.Cut(series, "{"); series == name {
+			n, _ := strconv.ParseFloat(value, 64)
+			sum += n
+		}
+	}
+	return sum
+}
+
+func (g *Gate) get(path string) (body string, err error) {
+	status, text, err := fasthttp.GetTimeout(nil, g.URL+path, time.Second)
+	if err == nil && status != fasthttp.StatusOK {
+		err = fmt.Errorf("%s says %d", path, status)
+	}
+	return string(text), err
 }
 
 // faultBoards are the boards of a fault scenario. What is not in the configuration is its default.

@@ -23,8 +23,8 @@ var _ servers.Host = (*hosted)(nil)
 // fatal is what Fatalf panics with, to end the function that cannot go on.
 type fatal struct{ error }
 
-// withHost calls f with a host and cleans up behind it, whatever f does.
-func withHost(out io.Writer, f func(servers.Host) error) (err error) {
+// withHost calls f with a host and cleans up behind it, whatever f does. When it fails the files stay.
+func withHost(out io.Writer, f func(*hosted) error) (err error) {
 	dir, err := os.MkdirTemp("", "rankgate-loadtest-")
 	if err != nil {
 		return err
@@ -37,6 +37,10 @@ func withHost(out io.Writer, f func(servers.Host) error) (err error) {
 			cleanup := h.cleanups[last]
 			h.cleanups = h.cleanups[:last]
 			cleanup()
+		}
+		if h.failed {
+			h.Logf("the servers' files are kept in %s", dir)
+			return
 		}
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()

@@ -10,8 +10,9 @@ import (
 // Ledger knows between which bounds the score of a probe must stand at any moment: a probe is a user with one
 // writer, who only ever raises its score. Safe for concurrent use.
 type Ledger struct {
-	mu       sync.Mutex // guards accounts
+	mu       sync.Mutex // guards all below
 	accounts map[rankcore.UserID]*account
+	doubtful bool // no floor can be told any more
 }
 
 type account struct {
@@ -49,10 +50,20 @@ func (l *Ledger) Acked(u rankcore.UserID, at time.Time) {
 	a.acked = append(a.acked, ackedLevel{a.sent, at})
 }
 
-// Floor is the highest level acknowledged before t; ok is false if there is none.
+// Doubt tells that operations acknowledged may be lost, so that no floor is known from now on.
+func (l *Ledger) Doubt() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.doubtful = true
+}
+
+// Floor is the highest level acknowledged before t; ok is false if there is none, or a doubt.
 func (l *Ledger) Floor(u rankcore.UserID, t time.Time) (level int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.doubtful {
+		return 0, false
+	}
 	acked := l.account(u).acked
 	for i := len(acked) - 1; i >= 0; i-- {
 		if acked[i].at.Before(t) {

@@ -17,18 +17,14 @@ type Oracle struct {
 	mu      sync.Mutex // guards all below
 	seasons map[rankcore.SeasonID]*oracleSeason
 	hidden  map[rankcore.UserID]bool
-	users   map[rankcore.UserID]bool // everybody ever named
-	memory  map[opName]opMemory
+	users   map[rankcore.UserID]bool                // everybody ever named
+	memory  map[rankcore.UserID]map[string]opMemory // by id
+	doubt   *Doubt                                  // nil: none
 }
 
 type oracleSeason struct {
 	span
 	scores map[rankcore.UserID]int64
-}
-
-type opName struct {
-	user rankcore.UserID
-	id   string
 }
 
 type opMemory struct {
@@ -40,7 +36,7 @@ type opMemory struct {
 func NewOracle(b *rankcore.Board) *Oracle {
 	return &Oracle{
 		board: b, seasons: map[rankcore.SeasonID]*oracleSeason{}, hidden: map[rankcore.UserID]bool{},
-		users: map[rankcore.UserID]bool{}, memory: map[opName]opMemory{},
+		users: map[rankcore.UserID]bool{}, memory: map[rankcore.UserID]map[string]opMemory{},
 	}
 }
 
@@ -51,15 +47,20 @@ func (o *Oracle) Apply(op rankcore.Op, stored time.Time) rankcore.Outcome {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.users[op.User] = true
+	if o.doubt != nil {
+		o.doubt.ops[op.User] = append(o.doubt.ops[op.User], storedOp{op, stored})
+	}
 	if op.ID != "" {
-		name := opName{op.User, op.ID}
-		if m, ok := o.memory[name]; ok && stored.Sub(m.stored).Abs() <= o.board.Dedupe {
+		if o.memory[op.User] == nil {
+			o.memory[op.User] = map[string]opMemory{}
+		}
+		if m, ok := o.memory[op.User][op.ID]; ok && stored.Sub(m.stored).Abs() <= o.board.Dedupe {
 			if m.op.Kind == op.Kind && m.op.Value == op.Value && m.op.At.Equal(op.At) {
 				return rankcore.Duplicate
 			}
 			return rankcore.Conflict
 		}
-		o.memory[name] = opMemory{stored, op}
+		o.memory[op.User][op.ID] = opMemory{stored, op}
 	}
 	changed := false
 	switch op.Kind {

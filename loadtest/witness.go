@@ -98,10 +98,11 @@ func (w *Witness) inOrder(question string, m rankcore.Meta) string {
 	if w.seen == nil {
 		w.seen = map[string]time.Time{}
 	}
-	if last := w.seen[question]; m.AsOf.Before(last) {
+	last := w.seen[question]
+	w.seen[question] = m.AsOf
+	if m.AsOf.Before(last) {
 		return fmt.Sprintf("%s is as of %v after an answer as of %v", question, m.AsOf, last)
 	}
-	w.seen[question] = m.AsOf
 	return ""
 }
 

@@ -27,6 +27,22 @@ type Writers struct {
 
 	acked   atomic.Int64
 	retries atomic.Int64
+
+	turn    sync.RWMutex // held shared while a batch is made and under way, and by Pause
+	sources []*source    // guarded by turn
+}
+
+// Pause returns when every batch under way is acknowledged, and keeps writers from the next until Resume.
+func (w *Writers) Pause() { w.turn.Lock() }
+
+// Resume lets paused writers go on. None of them sends an id from before the pause again if forget is set.
+func (w *Writers) Resume(forget bool) {
+	for _, s := range w.sources {
+		if forget {
+			s.past = nil
+		}
+	}
+	w.turn.Unlock()
 }
 
 // Acked is the number of operations acknowledged so far.
@@ -44,9 +60,16 @@ func (w *Writers) Run(ctx context.Context) error {
 	last, cancel := withGrace(ctx, orDefault(w.Grace, time.Minute))
 	defer cancel()
 	errs := make([]error, w.Count)
+	sources := make([]*source, w.Count)
+	for i := range sources {
+		sources[i] = w.Workload.source(i)
+	}
+	w.turn.Lock()
+	w.sources = sources
+	w.turn.Unlock()
 	var running sync.WaitGroup
-	for i := range w.Count {
-		running.Go(func() { errs[i] = w.write(ctx, last, w.Workload.source(i)) })
+	for i, s := range sources {
+		running.Go(func() { errs[i] = w.write(ctx, last, s) })
 	}
 	running.Wait()
 	return errors.Join(errs...)
@@ -73,23 +96,33 @@ func withGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 // write sends the batches of one writer until ctx ends. What is under way then has until last ends.
 func (w *Writers) write(ctx, last context.Context, s *source) error {
 	for n := 0; (w.Batches == 0 || n < w.Batches) && ctx.Err() == nil; n++ {
-		ops := s.batch(w.Batch, w.now())
-		if w.Ledger != nil {
-			w.Ledger.Sent(s.probe(), s.level)
-		}
-		if err := w.deliver(last, ops); err != nil {
+		if err := w.one(last, s); err != nil {
 			return fmt.Errorf("writer %d: %w", s.writer, err)
 		}
-		at := w.now()
-		for _, op := range ops {
-			w.Oracle.Apply(op, at)
-		}
-		if w.Ledger != nil {
-			w.Ledger.Acked(s.probe(), time.Now())
-		}
-		s.acknowledged(ops, at)
-		w.acked.Add(int64(len(ops)))
 	}
+	return nil
+}
+
+// one makes a batch, delivers it and tells the oracle.
+func (w *Writers) one(ctx context.Context, s *source) error {
+	w.turn.RLock()
+	defer w.turn.RUnlock()
+	ops := s.batch(w.Batch, w.now())
+	if w.Ledger != nil {
+		w.Ledger.Sent(s.probe(), s.level)
+	}
+	if err := w.deliver(ctx, ops); err != nil {
+		return err
+	}
+	at := w.now()
+	for _, op := range ops {
+		w.Oracle.Apply(op, at)
+	}
+	if w.Ledger != nil {
+		w.Ledger.Acked(s.probe(), time.Now())
+	}
+	s.acknowledged(ops, at)
+	w.acked.Add(int64(len(ops)))
 	return nil
 }
 

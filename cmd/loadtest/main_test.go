@@ -28,7 +28,7 @@ func TestWrongUseIsExit2AndOneLine(t *testing.T) {
 		{"run --reads 1 --op remove", "add, set, best"},
 		{"run --reads 1 --url http://192.0.2.1", "loopback"},
 		{"chaos", "binary"},
-		{"chaos --binary x --store files", "embedded, redis"},
+		{"chaos --binary x --scenario kill,flood", "flood"},
 		{"fly", "fly"},
 	} {
 		code, out, errs := call(t, strings.Fields(c.args)...)

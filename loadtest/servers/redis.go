@@ -56,9 +56,14 @@ func newRedis(host Host, port int, opts []Option) *RedisServer {
 // a []any of these. It fails the test when Redis answers with an error or not at all.
 func (r *RedisServer) Do(args ...string) any {
 	r.host.Helper()
-	reply, err := respond(r.Addr, 10*time.Second, args...)
+	reply, err := r.Try(args...)
 	if err != nil {
 		r.host.Fatalf("%s: %s: %v", r.spec.Name, args[0], err)
 	}
 	return reply
+}
+
+// Try is Do for a server that may be down or may refuse. It may be called from any goroutine.
+func (r *RedisServer) Try(args ...string) (any, error) {
+	return respond(r.Addr, 10*time.Second, args...)
 }

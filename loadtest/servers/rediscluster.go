@@ -90,30 +90,30 @@ func (c *RedisClusterServers) AwaitOK(host Host) {
 		if !node.Running() {
 			return nil
 		}
-		return node.says("CLUSTER", "cluster_state:ok")
+		return node.Says("CLUSTER", "cluster_state:ok")
 	})
 }
 
 func (r *RedisServer) knows(nodes int) error {
-	return r.says("CLUSTER", fmt.Sprintf("cluster_known_nodes:%d\r", nodes))
+	return r.Says("CLUSTER", fmt.Sprintf("cluster_known_nodes:%d\r", nodes))
 }
 
 // whole reports whether the node sees all slots served and, as a replica, has its master's data.
 func (r *RedisServer) whole() error {
-	if err := r.says("CLUSTER", "cluster_state:ok"); err != nil {
+	if err := r.Says("CLUSTER", "cluster_state:ok"); err != nil {
 		return err
 	}
-	if err := r.says("CLUSTER", fmt.Sprintf("cluster_slots_ok:%d\r", slots)); err != nil {
+	if err := r.Says("CLUSTER", fmt.Sprintf("cluster_slots_ok:%d\r", slots)); err != nil {
 		return err
 	}
-	if r.says("REPLICATION", "role:master") == nil {
+	if r.Says("REPLICATION", "role:master") == nil {
 		return nil
 	}
-	return r.says("REPLICATION", "master_link_status:up")
+	return r.Says("REPLICATION", "master_link_status:up")
 }
 
-// says reports whether a part of the node's information, INFO or CLUSTER INFO, holds text.
-func (r *RedisServer) says(part, text string) error {
+// Says is nil when a part of the node's information, INFO or CLUSTER INFO, holds text, and else says what it holds.
+func (r *RedisServer) Says(part, text string) error {
 	command := []string{"INFO", part}
 	if part == "CLUSTER" {
 		command = []string{"CLUSTER", "INFO"}
