@@ -188,6 +188,27 @@ func TestVerifyOnRedis(t *testing.T) {
 	}
 }
 
+// TestLostCountsNeedNoLog: a shard that lost its segment counts, when the log no longer reaches back to its start,
+// stands still until they are counted from its members; then it goes on.
+func TestLostCountsNeedNoLog(t *testing.T) {
+	r := newRedisRig(t)
+	purgeBefore(t, r.raw(), mustAppend(t, r.log, r.board, add("", "alice", 1)).Seq)
+	settled(t, r.applier, r.raw())
+	r.redis.Do("DEL", r.key(1, "all:segment"))
+	eventually(t, func() string {
+		if st := r.applier.Status(); st.Rebuild != 1 {
+			return fmt.Sprintf("%+v", st)
+		}
+		return ""
+	})
+	found := verify(t, r.auditor, r.board, true)
+	if len(found) != 1 || found[0][:10] != "1 segments" {
+		t.Errorf("found %q", found)
+	}
+	settled(t, r.applier, r.raw())
+	expect(t, verify(t, r.auditor, r.board, false))
+}
+
 // TestPatrolRepairs: the audit that runs all the time finds and mends a wrong count by itself, and nothing else
 // while the board is written to.
 func TestPatrolRepairs(t *testing.T) {

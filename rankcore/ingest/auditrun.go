@@ -15,6 +15,9 @@ const (
 	auditShare = 200
 	// longestPause is for boards of few shards.
 	longestPause = 30 * time.Second
+	// lateAfter is how long a message may be in the log before a shard without it is called behind: a burst may take
+	// a while, and the lag is told by other metrics.
+	lateAfter = time.Minute
 )
 
 // Run audits one shard after the other until ctx ends, in an order of its own, and repairs what it can. A pass over
@@ -100,9 +103,9 @@ type lateness struct {
 	seen         time.Time // when newest was read
 }
 
-// due is the board's newest message as it was at least settleWithin ago; none at first.
+// due is the board's newest message as it was at least lateAfter ago; none at first.
 func (l *lateness) due(ctx context.Context, s stream, id rankcore.BoardID) (rankcore.Position, error) {
-	if time.Since(l.seen) < settleWithin {
+	if time.Since(l.seen) < lateAfter {
 		return l.past, nil
 	}
 	newest, err := s.newest(ctx, id)

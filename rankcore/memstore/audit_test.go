@@ -6,7 +6,15 @@ import (
 	"time"
 
 	"rankgate/rankcore"
+	"rankgate/rankcore/storetest"
 )
+
+func TestAuditAfterAnything(t *testing.T) {
+	storetest.RunAudit(t, func(t *testing.T, boards ...*rankcore.Board) storetest.AuditedStore {
+		t.Helper()
+		return open(t, boards...)
+	})
+}
 
 // TestAudit: a shard with every kind of state is sound, and whatever count in it is spoilt is found.
 func TestAudit(t *testing.T) {

@@ -9,7 +9,17 @@ import (
 
 	"rankgate/loadtest/servers"
 	"rankgate/rankcore"
+	"rankgate/rankcore/storetest"
 )
+
+func TestAuditAfterAnything(t *testing.T) {
+	server := servers.Redis(t)
+	storetest.RunAudit(t, func(t *testing.T, boards ...*rankcore.Board) storetest.AuditedStore {
+		t.Helper()
+		anew(boards)
+		return open(t, server.URL)
+	})
+}
 
 // found is what an audit of the only shard finds, as "segments all 1/2 repaired".
 func (w *writer) found(repair bool) string {
@@ -168,4 +178,30 @@ func TestMiscountedStep(t *testing.T) {
 	}
 	w.at = step.To
 	checkSegments(t, w, server)
+}
+
+// TestAuditOnTheMove: while a shard's keys are partly on one node and partly on another, an audit fails or finds
+// nothing, and repairs nothing that is only elsewhere.
+func TestAuditOnTheMove(t *testing.T) {
+	cluster := servers.RedisCluster(t, 3, 0)
+	w := newWriter(t, open(t, cluster.URL), oneShard("audited-move"))
+	everything(w)
+	m := beginMove(t, cluster, w.board, 0)
+	refused := 0
+	for m.moveKey() {
+		a, err := w.store.Audit(t.Context(), w.board, 0, true)
+		if err != nil {
+			refused++
+		} else if len(a.Drift) > 0 || a.At != w.at {
+			t.Fatalf("a shard on the move: %+v", a)
+		}
+	}
+	m.end()
+	if refused == 0 {
+		t.Error("every audit was answered: the slot cannot have been split")
+	}
+	a, err := w.store.Audit(t.Context(), w.board, 0, true)
+	if err != nil || len(a.Drift) > 0 || a.Members != 2 || a.At != w.at {
+		t.Errorf("after the move: %+v, %v", a, err)
+	}
 }
