@@ -7,7 +7,8 @@ import (
 )
 
 // Ranks answers from the core, or, when the last standing of every user asked for is remembered, with those: as old
-// as the oldest. One missing makes the answer updating, since a hole would look like a user without a rank.
+// as the oldest; or, when all of them stand in the snapshot, with its. One missing makes the answer updating, since a
+// hole would look like a user without a rank.
 func (g *Guard) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Standings, error) {
 	batch, err := ask(ctx, g, q.Board.ID, func(ctx context.Context) (*rankcore.Standings, error) {
 		return g.source.Ranks(ctx, q)
@@ -19,13 +20,11 @@ func (g *Guard) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Sta
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	reason := reasonOf(err)
-	if last := g.lastBatch(q, reason); last != nil {
-		g.metrics.stale.Inc()
-		return last, nil
+	why := reasonOf(err)
+	if shown := older(g, g.lastBatch(q), g.snapshots.ranks(q), metaOfBatch, why); shown != nil {
+		return shown.With(shown.Meta), nil
 	}
-	g.metrics.updating.Inc()
-	return &rankcore.Standings{Meta: updating(q.Season, reason)}, nil
+	return &rankcore.Standings{Meta: updating(q.Season, why)}, nil
 }
 
 // keepBatch remembers each standing as if it had been asked for alone.
@@ -36,15 +35,16 @@ func (g *Guard) keepBatch(q rankcore.RanksQuery, batch *rankcore.Standings) {
 			g.standings.keep(k, st, batch.Meta)
 		} else if batch.Status == rankcore.Fresh {
 			g.standings.forget(k)
+			g.snapshots.left(q.Board, q.Season, q.Users[i])
 		}
 	}
 }
 
 // lastBatch is nil when a standing is not remembered.
-func (g *Guard) lastBatch(q rankcore.RanksQuery, reason rankcore.Reason) *rankcore.Standings {
+func (g *Guard) lastBatch(q rankcore.RanksQuery) *rankcore.Standings {
 	batch := &rankcore.Standings{Users: make([]*rankcore.Standing, len(q.Users))}
 	for i, u := range q.Users {
-		last, ok := g.standings.last(question{board: q.Board.ID, season: q.Season, user: u})
+		last, ok := g.standings.last(question{board: q.Board.ID, season: q.Season, user: u}, maxAge(q.Board))
 		if !ok {
 			return nil
 		}
@@ -53,6 +53,5 @@ func (g *Guard) lastBatch(q rankcore.RanksQuery, reason rankcore.Reason) *rankco
 		}
 		batch.Users[i] = last
 	}
-	batch.Status, batch.Reason = rankcore.Stale, reason
-	return batch.With(batch.Meta)
+	return batch
 }

@@ -16,7 +16,6 @@ import (
 const (
 	DefaultTimeout     = 250 * time.Millisecond
 	DefaultConcurrency = 512
-	DefaultKeep        = 24 * time.Hour
 	DefaultPages       = 256
 	DefaultArounds     = 4096
 	DefaultStandings   = 20_000
@@ -27,7 +26,7 @@ type Config struct {
 	Source      rankcore.Reader       // the core
 	Timeout     time.Duration         // no question to the core is waited for longer
 	Concurrency int                   // questions to the core at one time, over all boards
-	Keep        time.Duration         // a remembered answer older than this is not shown any more
+	Snapshots   *Snapshots            // what to fall back on before anything was asked; nil: nothing
 	Pages       int                   // remembered pages; the least recently used are forgotten first
 	Arounds     int                   // remembered pages around a user, likewise
 	Standings   int                   // remembered standings, likewise
@@ -41,9 +40,6 @@ func (c *Config) fill() {
 	}
 	if c.Concurrency <= 0 {
 		c.Concurrency = DefaultConcurrency
-	}
-	if c.Keep <= 0 {
-		c.Keep = DefaultKeep
 	}
 	if c.Pages <= 0 {
 		c.Pages = DefaultPages
@@ -69,6 +65,7 @@ type Guard struct {
 	log     *slog.Logger
 	metrics *metrics
 
+	snapshots *Snapshots
 	pages     *memory[rankcore.Page]
 	arounds   *memory[rankcore.Page]
 	standings *memory[rankcore.Standing]
@@ -87,64 +84,68 @@ func NewGuard(cfg Config) *Guard {
 		gate:      newGate(cfg.Concurrency, cfg.Timeout/10),
 		log:       cfg.Logger,
 		metrics:   newMetrics(cfg.Registerer),
-		pages:     newMemory[rankcore.Page](cfg.Pages, cfg.Keep),
-		arounds:   newMemory[rankcore.Page](cfg.Arounds, cfg.Keep),
-		standings: newMemory[rankcore.Standing](cfg.Standings, cfg.Keep),
+		snapshots: cfg.Snapshots,
+		pages:     newMemory[rankcore.Page](cfg.Pages),
+		arounds:   newMemory[rankcore.Page](cfg.Arounds),
+		standings: newMemory[rankcore.Standing](cfg.Standings),
 		breakers:  make(map[rankcore.BoardID]*breaker),
 	}
 }
 
-// Top answers from the core, or with the last page it gave for this query, or with an updating page.
+// Top answers from the core, or with the last page it gave for this query or the snapshot's, or with an updating one.
 func (g *Guard) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
 	k := question{board: q.Board.ID, season: q.Season, offset: q.Offset, limit: q.Limit}
 	page, err := ask(ctx, g, q.Board.ID, func(ctx context.Context) (*rankcore.Page, error) {
 		return g.source.Top(ctx, q)
 	})
-	return g.orLastPage(ctx, g.pages, k, q.Season, page, err)
+	if err == nil {
+		g.pages.keep(k, page, page.Meta)
+		return page, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return g.olderPage(q.Board, g.pages, k, g.snapshots.top(q), reasonOf(err)), nil
 }
 
 // Rows answers from the core. Around a user it has the last page to fall back on, as Rank has; a page of a walk has
 // none: it would not fit its neighbours, and a walk through a board would drive everything else out of memory.
 // Then, or without a last page, it is updating.
 func (g *Guard) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, error) {
+	k := question{board: q.Board.ID, season: q.Season, user: q.Around, limit: q.Limit}
 	page, err := ask(ctx, g, q.Board.ID, func(ctx context.Context) (*rankcore.Page, error) {
 		return g.source.Rows(ctx, q)
 	})
-	if q.Around == "" {
-		return g.orLastPage(ctx, nil, question{}, q.Season, page, err)
-	}
-	return g.orLastPage(ctx, g.arounds, question{board: q.Board.ID, season: q.Season, user: q.Around, limit: q.Limit}, q.Season, page, err)
-}
-
-// orLastPage is the core's page, which memory keeps, or what it kept, or an updating page.
-func (g *Guard) orLastPage(ctx context.Context, m *memory[rankcore.Page], k question, season rankcore.SeasonID, page *rankcore.Page, err error) (*rankcore.Page, error) {
 	switch {
 	case err == nil:
-		if m != nil {
-			m.keep(k, page, page.Meta)
+		if q.Around != "" {
+			g.arounds.keep(k, page, page.Meta)
 		}
 		return page, nil
-	case k.user != "" && errors.Is(err, rankcore.ErrNotRanked):
-		m.forget(k) // a removed user must not come back in the next outage
+	case q.Around != "" && errors.Is(err, rankcore.ErrNotRanked):
+		g.arounds.forget(k)
+		g.snapshots.left(q.Board, q.Season, q.Around)
 		return nil, rankcore.ErrNotRanked
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case q.Around == "":
+		g.metrics.updating.Inc()
+		return &rankcore.Page{Meta: updating(q.Season, reasonOf(err))}, nil
 	}
-	reason := reasonOf(err)
-	if m != nil {
-		if last, ok := m.last(k); ok {
-			stale := *last
-			stale.Status, stale.Reason = rankcore.Stale, reason
-			g.metrics.stale.Inc()
-			return &stale, nil
-		}
-	}
-	g.metrics.updating.Inc()
-	return &rankcore.Page{Meta: updating(season, reason)}, nil
+	return g.olderPage(q.Board, g.arounds, k, g.snapshots.around(q), reasonOf(err)), nil
 }
 
-// Rank answers from the core, or with the last standing it gave for this query, or with an updating one.
-// A user the core has never told about is updating while the core is sick: never a false ErrNotRanked.
+// olderPage is the page that memory or the snapshot has, or an updating one.
+func (g *Guard) olderPage(b *rankcore.Board, m *memory[rankcore.Page], k question, snapshot *rankcore.Page, why rankcore.Reason) *rankcore.Page {
+	last, _ := m.last(k, maxAge(b))
+	if page := older(g, last, snapshot, metaOfPage, why); page != nil {
+		return page
+	}
+	return &rankcore.Page{Meta: updating(k.season, why)}
+}
+
+// Rank answers from the core, or with the last standing it gave for this query or the snapshot's, or with an
+// updating one. A user the core has never told about is updating while the core is sick: never a false ErrNotRanked.
 func (g *Guard) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
 	k := question{board: q.Board.ID, season: q.Season, user: q.User, precision: q.Precision}
 	standing, err := ask(ctx, g, q.Board.ID, func(ctx context.Context) (*rankcore.Standing, error) {
@@ -156,19 +157,17 @@ func (g *Guard) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Stand
 		return standing, nil
 	case errors.Is(err, rankcore.ErrNotRanked):
 		g.standings.forget(k) // a removed user must not come back in the next outage
+		g.snapshots.left(q.Board, q.Season, q.User)
 		return nil, rankcore.ErrNotRanked
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	reason := reasonOf(err)
-	if last, ok := g.standings.last(k); ok {
-		stale := *last
-		stale.Status, stale.Reason = rankcore.Stale, reason
-		g.metrics.stale.Inc()
-		return &stale, nil
+	why := reasonOf(err)
+	last, _ := g.standings.last(k, maxAge(q.Board))
+	if shown := older(g, last, g.snapshots.rank(q), metaOfStanding, why); shown != nil {
+		return shown, nil
 	}
-	g.metrics.updating.Inc()
-	return &rankcore.Standing{Meta: updating(q.Season, reason), User: q.User}, nil
+	return &rankcore.Standing{Meta: updating(q.Season, why), User: q.User}, nil
 }
 
 func updating(season rankcore.SeasonID, reason rankcore.Reason) rankcore.Meta {

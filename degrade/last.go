@@ -20,7 +20,6 @@ type question struct {
 // memory holds the last good answer to each of the most recently asked questions.
 type memory[T any] struct {
 	capacity int
-	maxAge   time.Duration
 
 	mu     sync.Mutex
 	recent *list.List // of *remembered[T], the most recently kept or shown first
@@ -33,8 +32,8 @@ type remembered[T any] struct {
 	asOf     time.Time
 }
 
-func newMemory[T any](capacity int, maxAge time.Duration) *memory[T] {
-	return &memory[T]{capacity: capacity, maxAge: maxAge, recent: list.New(), byKey: make(map[question]*list.Element)}
+func newMemory[T any](capacity int) *memory[T] {
+	return &memory[T]{capacity: capacity, recent: list.New(), byKey: make(map[question]*list.Element)}
 }
 
 // keep remembers a fresh answer. One that was true before the remembered one is late and is not kept:
@@ -58,8 +57,8 @@ func (m *memory[T]) keep(q question, answer *T, meta rankcore.Meta) {
 	}
 }
 
-// last is the remembered answer, unless it is too old to be shown.
-func (m *memory[T]) last(q question) (*T, bool) {
+// last is the remembered answer, unless it is older than maxAge, and then forgotten.
+func (m *memory[T]) last(q question, maxAge time.Duration) (*T, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e, ok := m.byKey[q]
@@ -67,7 +66,7 @@ func (m *memory[T]) last(q question) (*T, bool) {
 		return nil, false
 	}
 	r := recall[T](e)
-	if time.Since(r.asOf) > m.maxAge {
+	if time.Since(r.asOf) > maxAge {
 		m.drop(e)
 		return nil, false
 	}

@@ -9,17 +9,17 @@ import (
 )
 
 func TestMemoryIsBoundedByRecentUse(t *testing.T) {
-	m := newMemory[rankcore.Page](2, time.Hour)
+	m := newMemory[rankcore.Page](2)
 	ask := func(limit int) question { return question{board: "power", limit: limit} }
 	page := &rankcore.Page{Meta: freshNow("all")}
 	m.keep(ask(1), page, page.Meta)
 	m.keep(ask(2), page, page.Meta)
-	if _, ok := m.last(ask(1)); !ok {
+	if _, ok := m.last(ask(1), time.Hour); !ok {
 		t.Fatal("1 was forgotten while there was room")
 	}
 	m.keep(ask(3), page, page.Meta)
 	for limit, want := range map[int]bool{1: true, 2: false, 3: true} {
-		if _, ok := m.last(ask(limit)); ok != want {
+		if _, ok := m.last(ask(limit), time.Hour); ok != want {
 			t.Errorf("question %d remembered: %v, want %v", limit, ok, want)
 		}
 	}
@@ -29,33 +29,33 @@ func TestMemoryIsBoundedByRecentUse(t *testing.T) {
 }
 
 func TestMemoryNeverGoesBackInTime(t *testing.T) {
-	m := newMemory[rankcore.Page](2, time.Hour)
+	m := newMemory[rankcore.Page](2)
 	older, newer := &rankcore.Page{Meta: freshNow("all")}, &rankcore.Page{Meta: freshNow("all")}
 	newer.AsOf = older.AsOf.Add(time.Second)
 	m.keep(question{}, newer, newer.Meta)
 	m.keep(question{}, older, older.Meta)
-	if got, _ := m.last(question{}); got != newer {
+	if got, _ := m.last(question{}, time.Hour); got != newer {
 		t.Fatal("an answer that came late replaced a newer one")
 	}
 }
 
 func TestMemoryHoldsOnlyFreshAnswersAndNotForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory[rankcore.Page](2, time.Hour)
+		m := newMemory[rankcore.Page](2)
 		stale := &rankcore.Page{Meta: freshNow("all")}
 		stale.Status = rankcore.Stale
 		m.keep(question{}, stale, stale.Meta)
-		if _, ok := m.last(question{}); ok {
+		if _, ok := m.last(question{}, time.Hour); ok {
 			t.Fatal("an answer that was not fresh was remembered as good")
 		}
 		page := &rankcore.Page{Meta: freshNow("all")}
 		m.keep(question{}, page, page.Meta)
 		time.Sleep(time.Hour)
-		if _, ok := m.last(question{}); !ok {
+		if _, ok := m.last(question{}, time.Hour); !ok {
 			t.Fatal("forgotten at its age limit, want only past it")
 		}
 		time.Sleep(time.Nanosecond)
-		if _, ok := m.last(question{}); ok {
+		if _, ok := m.last(question{}, time.Hour); ok {
 			t.Fatal("shown past its age limit")
 		}
 	})

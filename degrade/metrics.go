@@ -12,6 +12,7 @@ type metrics struct {
 	ok, failed      prometheus.Counter // rankgate_degrade_questions_total{outcome}
 	shed            prometheus.Counter
 	stale, updating prometheus.Counter // rankgate_degrade_answers_total{status}
+	snapshot        prometheus.Counter // likewise
 	breaker         *prometheus.GaugeVec
 }
 
@@ -22,13 +23,14 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}, []string{"outcome"})
 	answers := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "rankgate_degrade_answers_total",
-		Help: "Answers given in place of the core's, by status: stale (the last good one) or updating.",
+		Help: "Answers given in place of the core's, by status: stale (the last good one), snapshot (stale too), or updating.",
 	}, []string{"status"})
 	m := &metrics{
 		ok:       questions.WithLabelValues("ok"),
 		failed:   questions.WithLabelValues("failed"),
 		shed:     questions.WithLabelValues("shed"),
 		stale:    answers.WithLabelValues("stale"),
+		snapshot: answers.WithLabelValues("snapshot"),
 		updating: answers.WithLabelValues("updating"),
 		breaker: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "rankgate_degrade_breaker_state",

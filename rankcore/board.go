@@ -65,6 +65,9 @@ type Board struct {
 	ExactDepth int64                        // auto answers exactly down to this rank where that is cheap
 	Dedupe     time.Duration                // how long operation ids are remembered, in log time
 	Freshness  time.Duration                // how old an answer may be and still be called fresh
+
+	SnapshotEvery  time.Duration // gateways put the head on their disk no more often than this; 0: a second
+	SnapshotMaxAge time.Duration // how old the last good answer may be and still be shown; 0: a day
 }
 
 // Shard is the shard a user lives in.
