@@ -9,10 +9,13 @@ import (
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
+
+	"rankgate/gateway/identity"
 )
 
 // Auth says who may do what.
 type Auth struct {
+	Users   UserAuth    // who asks for exact ranks
 	Service ServiceAuth // who may write
 }
 
@@ -21,15 +24,24 @@ type Mode string
 
 // The modes. The empty one is ModeNone.
 const (
-	ModeNone Mode = "none" // nobody is asked
-	ModeKeys Mode = "keys" // Authorization: Bearer KEY
+	ModeNone   Mode = "none"   // nobody is asked
+	ModeKeys   Mode = "keys"   // Authorization: Bearer KEY
+	ModeJWT    Mode = "jwt"    // Authorization: Bearer TOKEN
+	ModeHeader Mode = "header" // a header that a trusted proxy sets
 )
 
 // ServiceAuth says who may write.
 type ServiceAuth struct {
-	Mode Mode
-	Keys []ServiceKey // for ModeKeys, at least one
+	Mode   Mode
+	Keys   []ServiceKey     // for ModeKeys, at least one
+	Tokens *identity.Tokens // for ModeJWT; the scope scores:write is needed
 }
+
+// writeScope is what a token has to allow.
+const writeScope = "scores:write"
+
+// writerOfTokens stands in the metrics for every holder of a token: there may be any number of them.
+const writerOfTokens = "jwt"
 
 // ServiceKey is a key that may write. The key itself is known to its holder only.
 type ServiceKey struct {
@@ -37,10 +49,11 @@ type ServiceKey struct {
 	SHA256 string // of the key, in hexadecimal
 }
 
-// serviceKeys are the keys that may write; open when nobody is asked.
+// serviceKeys are the keys that may write, or the judge of tokens; open when nobody is asked.
 type serviceKeys struct {
-	open bool
-	keys []serviceKey
+	open   bool
+	keys   []serviceKey
+	tokens *identity.Tokens
 }
 
 type serviceKey struct {
@@ -52,6 +65,11 @@ func newServiceKeys(auth ServiceAuth) (serviceKeys, error) {
 	switch auth.Mode {
 	case "", ModeNone:
 		return serviceKeys{open: true}, nil
+	case ModeJWT:
+		if auth.Tokens == nil {
+			return serviceKeys{}, errors.New("gateway: service auth by tokens needs their judge")
+		}
+		return serviceKeys{tokens: auth.Tokens}, nil
 	case ModeKeys:
 	default:
 		return serviceKeys{}, fmt.Errorf("gateway: unknown service auth mode %q", auth.Mode)
@@ -75,15 +93,14 @@ func (s *serviceKeys) writer(c *fiber.Ctx) (string, error) {
 	if s.open {
 		return "", nil
 	}
-	headers := c.Request().Header.PeekAll(fiber.HeaderAuthorization)
-	if len(headers) != 1 {
-		return "", unauthorized.because("Send Authorization: Bearer KEY, once.")
+	if s.tokens != nil {
+		return s.tokenWriter(c)
 	}
-	scheme, key, _ := strings.Cut(string(headers[0]), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return "", unauthorized.because("Send Authorization: Bearer KEY, once.")
+	key, err := bearer(c)
+	if err != nil {
+		return "", err
 	}
-	sum := sha256.Sum256([]byte(strings.TrimSpace(key)))
+	sum := sha256.Sum256([]byte(key))
 	found := -1
 	for i := range s.keys { // all of them, so that the time tells nothing
 		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], s.keys[i].sum[:]), i, found)
@@ -92,4 +109,30 @@ func (s *serviceKeys) writer(c *fiber.Ctx) (string, error) {
 		return "", unauthorized.because("The key is not known.")
 	}
 	return s.keys[found].name, nil
+}
+
+// tokenWriter lets the holder of a token write that has the scope for it.
+func (s *serviceKeys) tokenWriter(c *fiber.Ctx) (string, error) {
+	caller, err := tokenCaller(c, s.tokens)
+	switch {
+	case errors.Is(err, identity.ErrNoKeys):
+		return "", cannotJudge.because("The issuer's keys are not known yet; try again.")
+	case err != nil:
+		return "", err
+	case !caller.Can(writeScope):
+		return "", forbidden.because("The token needs the scope " + writeScope + ".")
+	}
+	return writerOfTokens, nil
+}
+
+// bearer is what the one Authorization header carries.
+func bearer(c *fiber.Ctx) (string, error) {
+	headers := c.Request().Header.PeekAll(fiber.HeaderAuthorization)
+	if len(headers) == 1 {
+		scheme, credential, _ := strings.Cut(string(headers[0]), " ")
+		if strings.EqualFold(scheme, "Bearer") {
+			return strings.TrimSpace(credential), nil
+		}
+	}
+	return "", unauthorized.because("Send Authorization: Bearer, and the credential, once.")
 }

@@ -4,5 +4,5 @@
 // It ranks nothing, keeps no answer and knows no store, log or cache: whoever wires it brings those. A read
 // of a known board is answered whatever fails behind it. Nothing of a request outlives its handler uncopied,
 // and no goroutine holds a *fiber.Ctx.
-// It may import rankcore, and is the only package that imports Fiber and fasthttp.
+// It may import rankcore, gateway/quota and gateway/identity, and is the only package that imports Fiber and fasthttp.
 package gateway

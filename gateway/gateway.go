@@ -31,6 +31,7 @@ type Config struct {
 	Ops      bool                             // serve /metrics here
 
 	Auth       Auth
+	Quota      *Quota                // nil: exact ranks are not rationed
 	Drain      time.Duration         // how long /readyz says no before the listener closes; at least 0
 	Logger     *slog.Logger          // nil: none
 	Registerer prometheus.Registerer // nil: metrics are not registered
@@ -52,6 +53,8 @@ func (c *Config) validate() error {
 		missing(c.Outcomes == nil, "Outcomes")
 		missing(c.Verifier == nil, "Verifier")
 	}
+	missing(c.Quota != nil && (c.Quota.PerDay < 0 || c.Quota.PerDay > 0 && c.Quota.Store == nil), "Quota.Store, or a PerDay of at least 0")
+	errs = append(errs, c.Auth.Users.validate())
 	return errors.Join(errs...)
 }
 

@@ -14,6 +14,9 @@ type metrics struct {
 	duration *prometheus.HistogramVec // rankgate_gateway_request_duration_seconds{route}
 	accepted *prometheus.CounterVec   // rankgate_gateway_accepted_operations_total{key}
 
+	// rankgate_gateway_exact_ranks_total{end}, what became of requests for exact ranks that are rationed
+	exactSpent, exactRepeated, exactRefused, exactUncounted prometheus.Counter
+
 	unrouted *routeMetrics // what no route took
 }
 
@@ -33,8 +36,14 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Help: "Operations made durable, by the name of the service key.",
 		}, []string{"key"}),
 	}
+	exact := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "rankgate_gateway_exact_ranks_total",
+		Help: "Requests for exact ranks that are rationed: answered, answered again, refused, or not counted because the quota store did not answer.",
+	}, []string{"end"})
+	m.exactSpent, m.exactRepeated = exact.WithLabelValues("answered"), exact.WithLabelValues("repeated")
+	m.exactRefused, m.exactUncounted = exact.WithLabelValues("refused"), exact.WithLabelValues("uncounted")
 	if r != nil {
-		r.MustRegister(m.requests, m.duration, m.accepted)
+		r.MustRegister(m.requests, m.duration, m.accepted, exact)
 	}
 	m.unrouted = m.route("none")
 	return m

@@ -103,6 +103,13 @@ func TestAnswersAreAsInOpenAPI(t *testing.T) {
 	for _, r := range []string{"DELETE /v1/boards/power/users/a%20b", "PUT /v1/boards/power/hidden/b", "DELETE /v1/boards/power/hidden/b?wait=applied"} {
 		asIn(t, e, router, r, r, "")
 	}
+	e.Gateway.cfg.Quota = &Quota{PerDay: 1, Store: newJournal(t, nil)}
+	for _, name := range []string{"exact", "spent"} {
+		asIn(t, e, router, name, "GET /v1/boards/power/users/b/rank?precision=exact", "")
+	}
+	e.get("/v1/boards/power/users/b/rank?precision=exact").problem(exactSpent)
+	e.Gateway.cfg.Auth.Users = UserAuth{Mode: ModeHeader, Header: "X-User"}
+	asIn(t, e, router, "no credential", "GET /v1/boards/power/users/b/rank?precision=exact", "")
 	e.down = errTest
 	asIn(t, e, router, "log gone", "PUT /v1/boards/power/hidden/b", "")
 }

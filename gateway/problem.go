@@ -20,7 +20,8 @@ var (
 	badRequest     = &kind{400, "bad-request", "Bad request"}
 	badBody        = &kind{400, "bad-body", "The body is not what is wanted"}
 	badOps         = &kind{400, "bad-operations", "Some operations cannot be taken, so none was"}
-	unauthorized   = &kind{401, "unauthorized", "Service credentials are needed"}
+	unauthorized   = &kind{401, "unauthorized", "Credentials are needed"}
+	forbidden      = &kind{403, "forbidden", "The credentials do not allow this"}
 	notFound       = &kind{404, "not-found", "There is nothing at this path"}
 	unknownBoard   = &kind{404, "unknown-board", "There is no such board"}
 	unknownSeason  = &kind{404, "unknown-season", "The board keeps no such season"}
@@ -30,9 +31,11 @@ var (
 	verifyRunning  = &kind{409, "verify-running", "A board is being verified here"}
 	bodyTooLarge   = &kind{413, "body-too-large", "The body is too large"}
 	notJSON        = &kind{415, "unsupported-media-type", "The body is not application/json"}
+	exactSpent     = &kind{429, "exact-rank-quota", "There is no exact rank left for today"}
 	headerTooLarge = &kind{431, "header-too-large", "The header is too large"}
 	internal       = &kind{500, "internal", "Something went wrong here"}
 	logUnavailable = &kind{503, "log-unavailable", "Writes cannot be made durable now"}
+	cannotJudge    = &kind{503, "credentials-unchecked", "Credentials cannot be checked now"}
 	notFresh       = &kind{503, "not-fresh", "There is no fresh answer now"}
 )
 
@@ -57,6 +60,14 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.name + ": " + r.detail }
 
+// spent is the refusal of an exact rank, with the answer that precision=auto gets.
+type spent struct {
+	detail string
+	answer []byte // JSON
+}
+
+func (s *spent) Error() string { return exactSpent.name + ": " + s.detail }
+
 func (k *kind) because(detail string) error { return &refusal{k, detail} }
 
 // problem is the body of every error (RFC 9457).
@@ -66,17 +77,21 @@ type problem struct {
 	Status int               `json:"status"`
 	Detail string            `json:"detail,omitempty"`
 	Errors rankcore.OpErrors `json:"errors,omitempty"`
+	Answer json.RawMessage   `json:"answer,omitempty"` // what may be had instead
 }
 
 // problemOf is what the caller is told of err.
 func problemOf(err error) (*kind, problem) {
 	k, p := internal, problem{}
 	var known *refusal
+	var noExact *spent
 	var body *rankcore.BodyError
 	var fiberError *fiber.Error
 	switch {
 	case errors.As(err, &known):
 		k, p.Detail = known.kind, known.detail
+	case errors.As(err, &noExact):
+		k, p.Detail, p.Answer = exactSpent, noExact.detail, noExact.answer
 	case errors.As(err, &p.Errors):
 		k, p.Detail = badOps, "Each member of errors names an operation by its index."
 	case errors.As(err, &body):

@@ -22,14 +22,22 @@ func (g *Gateway) rank(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if q.Precision == rankcore.Exact {
+		return g.exactRank(c, q, now)
+	}
+	return g.plainRank(c, q, now)
+}
+
+// plainRank answers where a user stands, at nobody's cost.
+func (g *Gateway) plainRank(c *fiber.Ctx, q rankcore.RankQuery, now time.Time) error {
 	s, err := g.readRank(q, now)
 	if err != nil {
 		return err
 	}
 	e := g.buffers.Get().(*encoder)
 	defer g.buffers.Put(e)
-	e.rank(b, s)
-	return send(c, e, &s.Meta, b, "private", now)
+	e.rank(q.Board, s)
+	return send(c, e, &s.Meta, q.Board, "private", now)
 }
 
 // rankQuery reads the user, precision and season.

@@ -112,7 +112,7 @@ func TestVerifyEndsWithTheGateway(t *testing.T) {
 func TestVerifyNeedsTheKey(t *testing.T) {
 	sum := sha256.Sum256([]byte("key"))
 	e := newEdge(t, func(c *Config) {
-		c.Auth.Service = ServiceAuth{ModeKeys, []ServiceKey{{"ops", hex.EncodeToString(sum[:])}}}
+		c.Auth.Service = ServiceAuth{Mode: ModeKeys, Keys: []ServiceKey{{"ops", hex.EncodeToString(sum[:])}}}
 	})
 	e.call("POST", "/v1/boards/power/verify", "").problem(unauthorized)
 	e.call("POST", "/v1/boards/power/verify", "", "Authorization", "Bearer key").want(200)

@@ -257,7 +257,7 @@ func TestMethods(t *testing.T) {
 func TestServiceKeys(t *testing.T) {
 	sum := func(key string) string { s := sha256.Sum256([]byte(key)); return hex.EncodeToString(s[:]) }
 	e := newEdge(t, func(c *Config) {
-		c.Auth.Service = ServiceAuth{ModeKeys, []ServiceKey{{"game", sum("secret-1")}, {"shop", sum("secret-2")}}}
+		c.Auth.Service = ServiceAuth{Mode: ModeKeys, Keys: []ServiceKey{{"game", sum("secret-1")}, {"shop", sum("secret-2")}}}
 	})
 	const path, body = "/v1/boards/power/scores", `{"ops":[{"user":"a","add":1}]}`
 	for _, key := range []string{"Bearer secret-1", "Bearer secret-2", "bearer secret-2"} {
@@ -274,7 +274,7 @@ func TestServiceKeys(t *testing.T) {
 	}
 	e.get("/v1/boards/power/users/a/rank").want(http.StatusOK).field("score", "3")
 	for _, bad := range []ServiceAuth{
-		{Mode: "magic"}, {Mode: ModeKeys}, {ModeKeys, []ServiceKey{{"x", "abc"}}}, {ModeKeys, []ServiceKey{{"x", strings.Repeat("z", 64)}}},
+		{Mode: "magic"}, {Mode: ModeKeys}, {Mode: ModeKeys, Keys: []ServiceKey{{"x", "abc"}}}, {Mode: ModeKeys, Keys: []ServiceKey{{"x", strings.Repeat("z", 64)}}},
 	} {
 		if _, err := newServiceKeys(bad); err == nil {
 			t.Errorf("taken: %+v", bad)

@@ -19,7 +19,7 @@ func TestNamesAreOfOneQuestion(t *testing.T) {
 		}
 		seen[name] = fmt.Sprintf("%q", parts)
 	}
-	if quota.AccountOf("power", "bob") != quota.AccountOf("power", "bob") || quota.AccountOf("power", "bob") == quota.AccountOf("laps", "bob") {
+	if quota.AccountOf("power", "bob") == quota.AccountOf("laps", "bob") {
 		t.Error("an account is a requester on a board")
 	}
 }

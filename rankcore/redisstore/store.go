@@ -17,11 +17,13 @@ import (
 type Store struct {
 	reads       redis.UniversalClient // short timeouts, for readers
 	steps       redis.UniversalClient // long timeouts, for the applier and for loading segments
+	quotas      redis.UniversalClient // for quotas
 	readTimeout time.Duration
 	stepTimeout time.Duration
 	log         *slog.Logger
 	metrics     *metrics
 
+	floors    floors
 	estimates estimates
 	loads     sync.WaitGroup // loadings of aggregates, which outlive the readers that began them
 
@@ -44,6 +46,7 @@ func New(c Config) (*Store, error) {
 	}
 	s := &Store{
 		readTimeout: c.ReadTimeout, stepTimeout: c.StepTimeout, log: c.Log, metrics: newMetrics(c.Registerer),
+		floors:    floors{seen: map[shardID]rankcore.Position{}},
 		estimates: estimates{kept: map[seasonKey]*flight{}}, said: map[shardID]string{},
 	}
 	if s.readTimeout == 0 {
@@ -57,12 +60,13 @@ func New(c Config) (*Store, error) {
 	}
 	s.reads = a.dial(s.readTimeout, readPool, readPipes)
 	s.steps = a.dial(s.stepTimeout, stepPool, stepPipes)
+	s.quotas = a.dial(quotaShare*s.readTimeout, quotaPool, quotaPipes)
 	return s, nil
 }
 
 // Close ends the connections. Calls under way fail, and no new ones may be made.
 func (s *Store) Close() error {
-	err := errors.Join(s.reads.Close(), s.steps.Close())
+	err := errors.Join(s.reads.Close(), s.steps.Close(), s.quotas.Close())
 	s.loads.Wait()
 	return err
 }

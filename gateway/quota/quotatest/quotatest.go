@@ -78,16 +78,14 @@ func (a *asker) release(s quota.Store, c quota.Claim) {
 }
 
 // spend takes one unit from end to end.
-func (a *asker) spend(id string) quota.Grant {
+func (a *asker) spend(id string) {
 	a.t.Helper()
 	if g := a.reserve(a.one, a.claim(id)); !g.Granted {
 		a.t.Fatalf("%s was refused: %+v", id, g)
 	}
-	g := a.confirm(a.other, a.claim(id), "")
-	if !g.Granted {
+	if g := a.confirm(a.other, a.claim(id), ""); !g.Granted {
 		a.t.Fatalf("%s was not confirmed: %+v", id, g)
 	}
-	return g
 }
 
 // want checks a grant.
