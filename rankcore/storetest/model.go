@@ -150,6 +150,9 @@ func (f *feeder) check(asked ...string) {
 		if err := f.checkTop(season, rows); err != nil {
 			f.t.Fatal(err)
 		}
+		if err := f.checkLists(season, rows, asked); err != nil {
+			f.t.Fatalf("%s: %v", season, err)
+		}
 		for _, u := range asked {
 			i := slices.IndexFunc(rows, func(e rankcore.Entry) bool { return string(e.User) == u })
 			if err := f.checkRank(season, rankcore.UserID(u), rows, i); err != nil {

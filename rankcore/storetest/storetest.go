@@ -33,6 +33,10 @@ func Run(t *testing.T, open Open) {
 	t.Run("Ids", func(t *testing.T) { testIDs(t, open) })
 	t.Run("Hidden", func(t *testing.T) { testHidden(t, open) })
 	t.Run("Seasons", func(t *testing.T) { testSeasons(t, open) })
+	t.Run("PagesKeepRanksAcrossTies", func(t *testing.T) { testPages(t, open) })
+	t.Run("WalkDuringWritesMeetsEverybodyOnce", func(t *testing.T) { testWalkDuringWrites(t, open) })
+	t.Run("BatchKeepsOrderAndHoles", func(t *testing.T) { testMissingInBatch(t, open) })
+	t.Run("EmptyBoardAndOnlyMember", func(t *testing.T) { testFewest(t, open) })
 	t.Run("Sizes", func(t *testing.T) { testSizes(t, open) })
 	t.Run("Model", func(t *testing.T) { testModel(t, open) })
 }
@@ -68,6 +72,7 @@ type feeder struct {
 	calendar *rankcore.Calendar
 	at       rankcore.Position
 	model    *model
+	lists    int // how often lists were checked
 }
 
 func feed(t testing.TB, s Store, b *rankcore.Board) *feeder {
