@@ -79,6 +79,7 @@ func (s *Store) change(ctx context.Context, b *rankcore.Board, steps []rankcore.
 			if len(r.Outcomes) != len(step.Ops) {
 				r = rankcore.StepResult{Err: fmt.Errorf("%d outcomes for %d operations", len(r.Outcomes), len(step.Ops))}
 			}
+			s.floors.raise(shardID{b.ID, step.Shard}, step.To)
 		}
 		results[indexes[j]] = r
 	}

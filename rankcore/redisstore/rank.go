@@ -46,23 +46,25 @@ func (s *Store) own(ctx context.Context, q rankcore.RankQuery) (ownReading, erro
 	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
 	defer cancel()
 	shard := q.Board.Shard(q.User)
-	own, err := s.ownReading(ctx, q, prefix(q.Board, shard))
+	own, err := s.ownReading(ctx, q, shard)
 	if err != nil && !errors.Is(err, rankcore.ErrNotRanked) {
 		return own, unavailable(ctx, fmt.Errorf("shard %d of board %s: %w", shard, q.Board.ID, err))
 	}
 	return own, err
 }
 
-func (s *Store) ownReading(ctx context.Context, q rankcore.RankQuery, prefix string) (ownReading, error) {
-	keys := []string{prefix + "meta", prefix + string(q.Season) + ":main"}
+func (s *Store) ownReading(ctx context.Context, q rankcore.RankQuery, shard int) (ownReading, error) {
+	p := prefix(q.Board, shard)
+	keys := []string{p + "meta", p + string(q.Season) + ":main"}
+	floor := s.floors.of(q.Board, shard)[0]
 	values, err := s.run(ctx, s.reads, ownScript, []call{{keys, []any{seasonField(q.Season), string(q.User)}}})[0].Slice()
 	if err != nil {
 		return ownReading{}, err
 	}
-	if len(values) < 3 {
+	if len(values) < 4 {
 		return ownReading{}, errShape(values)
 	}
-	r, err := readingOf(layout(q.Board), values[:2], integer(values[2]), values[3:])
+	r, err := s.readingOf(q.Board, shard, floor, values[:3], integer(values[3]), values[4:])
 	if err != nil {
 		return ownReading{}, err
 	}

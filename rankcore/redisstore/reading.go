@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -62,29 +61,28 @@ func (s *Store) readOnce(ctx context.Context, client redis.UniversalClient, q qu
 		before, after *redis.SliceCmd
 		commands      []*redis.Cmd
 	}
-	all, pipe := make([]sent, len(indexes)), client.Pipeline()
+	all, pipe, floors := make([]sent, len(indexes)), client.Pipeline(), s.floors.of(q.board, shards...)
 	for j, i := range indexes {
 		p := prefix(q.board, shards[i])
-		all[j].before = pipe.HMGet(ctx, p+"meta", "layout", seasonField(q.season))
+		all[j].before = pipe.HMGet(ctx, p+"meta", "layout", "position", seasonField(q.season))
 		for _, command := range q.ask(shards[i], p+string(q.season)) {
 			all[j].commands = append(all[j].commands, pipe.Do(ctx, command...))
 		}
-		all[j].after = pipe.HMGet(ctx, p+"meta", "layout", seasonField(q.season))
+		all[j].after = pipe.HMGet(ctx, p+"meta", "layout", "position", seasonField(q.season))
 	}
 	_, err = pipe.Exec(ctx)
 	relearn(ctx, client, err)
 	s.metrics.calls.WithLabelValues(q.name).Observe(time.Since(begun).Seconds())
-	layout := layout(q.board)
 	for j, i := range indexes {
 		before, err := all[j].before.Result()
 		after, err2 := all[j].after.Result()
 		answers, err3 := answersOf(all[j].commands)
 		if err = errors.Join(err, err2, err3); err == nil {
-			if !slices.Equal(before, after) {
+			if before[0] != after[0] || before[2] != after[2] { // a step of other seasons alone is none of theirs
 				again = append(again, i)
 				continue
 			}
-			list[i], err = readingOf(layout, before, q.members(answers), answers)
+			list[i], err = s.readingOf(q.board, shards[i], floors[i], before, q.members(answers), answers)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("shard %d of board %s: %w", shards[i], q.board.ID, err)
@@ -109,18 +107,26 @@ type notReady string
 
 func (n notReady) Error() string { return string(n) }
 
-// readingOf checks what meta says, the layout and the season, against the layout a board has and the members there
-// are. It compares the one count that can make a rank wrong; the applier's audit compares them all.
-func readingOf(layout string, meta []any, members int64, answers []any) (r reading, err error) {
+// readingOf checks what meta says, the layout, the position and the season, against the layout a board has, where
+// the shard has been and the members there are. It compares the one count that can make a rank wrong; the applier's audit compares them all.
+func (s *Store) readingOf(b *rankcore.Board, shard int, floor rankcore.Position, meta []any, members int64, answers []any) (r reading, err error) {
 	if meta[0] == nil {
 		return r, notReady("it has taken in nothing of the log")
 	}
-	if created := text(meta[0]); created != layout {
-		return r, notReady("it was created as " + created + ", the board is " + layout)
+	if created := text(meta[0]); created != layout(b) {
+		return r, notReady("it was created as " + created + ", the board is " + layout(b))
 	}
+	at, err := rankcore.ParsePosition(text(meta[1]))
+	if err != nil {
+		return r, err
+	}
+	if goneBack(at, floor) {
+		return r, notReady("it has gone back to " + at.String())
+	}
+	s.floors.raise(shardID{b.ID, shard}, at)
 	r.answers = answers
-	if meta[1] != nil {
-		if r.members, r.changed, err = seasonMeta(text(meta[1])); err != nil {
+	if meta[2] != nil {
+		if r.members, r.changed, err = seasonMeta(text(meta[2])); err != nil {
 			return r, err
 		}
 	}

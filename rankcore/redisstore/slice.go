@@ -175,11 +175,11 @@ func (s *Store) deep(ctx context.Context, b *rankcore.Board, season rankcore.Sea
 		calls[i] = call{[]string{p + "meta", p + string(season) + ":main"},
 			[]any{seasonField(season), key, string(a.gap.User), a.back, a.forth, edge}}
 	}
-	slices := make([]slice, len(shards))
+	slices, floors := make([]slice, len(shards)), s.floors.of(b, shards...)
 	for i, cmd := range s.run(ctx, s.reads, aboutScript, calls) {
 		values, err := cmd.Slice()
 		if err == nil {
-			slices[i], a.gap.Key, err = a.deepSlice(b, values)
+			slices[i], a.gap.Key, err = s.deepSlice(b, shards[i], floors[i], a, values)
 		}
 		if err != nil {
 			return nil, 0, fmt.Errorf("shard %d of board %s: %w", shards[i], b.ID, err)
@@ -189,31 +189,31 @@ func (s *Store) deep(ctx context.Context, b *rankcore.Board, season rankcore.Sea
 }
 
 // deepSlice reads the script's answer.
-func (a about) deepSlice(b *rankcore.Board, values []any) (s slice, key int64, err error) {
-	if len(values) < 3 {
-		return s, 0, errShape(values)
+func (s *Store) deepSlice(b *rankcore.Board, shard int, floor rankcore.Position, a about, values []any) (part slice, key int64, err error) {
+	if len(values) < 4 {
+		return part, 0, errShape(values)
 	}
-	if s.reading, err = readingOf(layout(b), values[:2], integer(values[2]), nil); err != nil {
-		return s, 0, err
+	if part.reading, err = s.readingOf(b, shard, floor, values[:3], integer(values[3]), nil); err != nil {
+		return part, 0, err
 	}
-	if len(values) == 3 {
-		return s, 0, rankcore.ErrNotRanked
+	if len(values) == 4 {
+		return part, 0, rankcore.ErrNotRanked
 	}
-	if len(values) != 10 || text(values[8]) != string(a.gap.User) {
-		return s, 0, errors.New("an answer about another user")
+	if len(values) != 11 || text(values[9]) != string(a.gap.User) {
+		return part, 0, errors.New("an answer about another user")
 	}
-	if key, err = keyOf(values[9]); err != nil {
-		return s, 0, err
+	if key, err = keyOf(values[10]); err != nil {
+		return part, 0, err
 	}
-	s.better, s.before = integer(values[3]), integer(values[4])
-	if s.back, err = a.entries(values[5], a.back); err != nil {
-		return s, 0, err
+	part.better, part.before = integer(values[4]), integer(values[5])
+	if part.back, err = a.entries(values[6], a.back); err != nil {
+		return part, 0, err
 	}
-	if s.forth, err = a.entries(values[6], a.forth); err != nil {
-		return s, 0, err
+	if part.forth, err = a.entries(values[7], a.forth); err != nil {
+		return part, 0, err
 	}
 	if a.edge != nil {
-		s.edge = &edge{*a.edge, integer(values[7])}
+		part.edge = &edge{*a.edge, integer(values[8])}
 	}
-	return s, key, nil
+	return part, key, nil
 }

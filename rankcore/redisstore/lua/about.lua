@@ -2,18 +2,18 @@
 -- KEYS: meta, main.
 -- ARGV: the season's field of meta; the place's key, or '' for that of its user, who must then be a member; its user;
 -- how many rows before and behind the place; '' or a key below which members are to be counted.
--- Answers layout, what meta says of the season, members there are; and unless a user is not ranked: members with
+-- Answers layout, position, what meta says of the season, members there are; and unless a user is not ranked: members with
 -- a smaller key than the place's, members before the place, the rows before it (the nearest first), the rows behind
 -- it, members below the key asked for, the user, the key.
 
-local meta = redis.call('HMGET', KEYS[1], 'layout', ARGV[1])
+local meta = redis.call('HMGET', KEYS[1], 'layout', 'position', ARGV[1])
 local main, key, user, back, forth = KEYS[2], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local members = redis.call('ZCARD', main)
 
 if key == '' then
   key = redis.call('ZSCORE', main, user)
   if not key then
-    return { meta[1], meta[2], members }
+    return { meta[1], meta[2], meta[3], members }
   end
 end
 
@@ -51,4 +51,4 @@ local below = 0
 if ARGV[6] ~= '' then
   below = redis.call('ZCOUNT', main, '-inf', '(' .. ARGV[6])
 end
-return { meta[1], meta[2], members, better, low, rows[1], rows[2], below, user, key }
+return { meta[1], meta[2], meta[3], members, better, low, rows[1], rows[2], below, user, key }
