@@ -47,6 +47,36 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+// shows is a reader whose every page has one status.
+type shows struct {
+	rankcore.Reader
+	status rankcore.Status
+}
+
+func (s shows) Top(context.Context, rankcore.TopQuery) (*rankcore.Page, error) {
+	return &rankcore.Page{Meta: rankcore.Meta{Status: s.status}}, nil
+}
+
+// A gateway is ready while it can show anything at all, whatever is down behind it (PITFALLS P61).
+func TestReadyWhileAnythingCanBeShown(t *testing.T) {
+	for status, want := range map[rankcore.Status]bool{
+		rankcore.Fresh: true, rankcore.Stale: true, rankcore.Partial: true, rankcore.Updating: false,
+	} {
+		h := health{
+			boards: []*rankcore.Board{{ID: "power", Seasons: []rankcore.SeasonKind{rankcore.All}, Location: time.UTC}},
+			log:    func() ingest.Health { return ingest.Health{} },
+			store:  &storeWatch{check: func(context.Context) error { return nil }},
+			progress: func(rankcore.BoardID) (rankcore.Progress, time.Time, bool) {
+				return rankcore.Progress{}, time.Time{}, false
+			},
+			reader: shows{status: status},
+		}
+		if got := h.check(t.Context()); got.Ready != want || got.Dependencies["log"].State != gateway.Down {
+			t.Errorf("showing what is %s: %+v, want ready %v", status, got, want)
+		}
+	}
+}
+
 func TestGatewayHearsOfAppliersElsewhere(t *testing.T) {
 	heard := time.Now()
 	h := health{

@@ -3,12 +3,9 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,30 +66,4 @@ func TestImportOfNPMOnServers(t *testing.T) {
 		t.Fatal("Redis does not tell its memory")
 		return 0
 	})
-}
-
-// metric is the value of a metric without labels.
-func metric(t *testing.T, a api, name string) float64 {
-	t.Helper()
-	resp, err := http.Get(a.url + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		if text, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
-			return number(t, text)
-		}
-	}
-	t.Fatalf("no metric %s", name)
-	return 0
-}
-
-func number(t *testing.T, text string) float64 {
-	t.Helper()
-	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }

@@ -175,7 +175,11 @@ func (e *edge) wireCore(oplog *ingest.Log, store coreStore, casts *nats.Conn, kn
 }
 
 func (e *edge) wireFace(face *gateway.Config, oplog *ingest.Log, store coreStore, casts *nats.Conn, known *health) error {
-	guard := degrade.NewGuard(degrade.Config{Source: store, Logger: e.log, Registerer: e.reg})
+	snapshots := degrade.OpenSnapshots(degrade.SnapshotsConfig{
+		Dir: filepath.Join(e.cfg.Data, "snapshots"), Boards: e.cfg.Boards, Logger: e.log, Registerer: e.reg,
+	})
+	guard := degrade.NewGuard(degrade.Config{Source: store, Snapshots: snapshots, Logger: e.log, Registerer: e.reg})
+	e.add("snapshots", func(ctx context.Context) error { return snapshots.Run(ctx, guard) })
 	heard := &evictor{} // the listener tells the tier, and the tier asks the listener
 	listener := invalidation.NewListener(invalidation.ListenerConfig{
 		Conn: casts, Boards: e.cfg.Boards, Evictor: heard, Logger: e.log, Registerer: e.reg,

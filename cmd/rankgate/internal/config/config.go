@@ -123,6 +123,9 @@ func defaultBoard(name string) *rankcore.Board {
 		ExactDepth: 1_000_000,
 		Dedupe:     10 * time.Minute,
 		Freshness:  time.Second,
+
+		SnapshotEvery:  time.Second,
+		SnapshotMaxAge: 24 * time.Hour,
 	}
 }
 

@@ -70,6 +70,8 @@ boards:
     exact_depth: 1000
     dedupe: 5m
     freshness: 2s
+    snapshot_every: 5s
+    snapshot_max_age: 1h
   demo: {}
 `
 
@@ -84,7 +86,8 @@ func TestFileIsRead(t *testing.T) {
 	p := c.Boards[1]
 	if p.Order != rankcore.Asc || p.Update != rankcore.UpdateBest || p.Scale != 2 || p.Shards != 64 || p.Head != 500 ||
 		p.ExactDepth != 1000 || p.Dedupe != 5*time.Minute || p.Freshness != 2*time.Second || p.Location.String() != "Europe/Berlin" ||
-		!p.Has(rankcore.Day) || p.Keep[rankcore.Day] != 72*time.Hour || p.Keep[rankcore.Week] != 720*time.Hour {
+		!p.Has(rankcore.Day) || p.Keep[rankcore.Day] != 72*time.Hour || p.Keep[rankcore.Week] != 720*time.Hour ||
+		p.SnapshotEvery != 5*time.Second || p.SnapshotMaxAge != time.Hour {
 		t.Errorf("power = %+v", p)
 	}
 	if err := p.Validate(); err != nil {
@@ -130,7 +133,7 @@ boards:
     keep: { day: soon, year: 1h }
     head: 0
     freshness: 1
-    snapshot_every: 1s
+    snapshot_every: 0s
     order: desc
   list: [1]
   none:
@@ -164,7 +167,7 @@ boards:
 		`rankgate.yaml:31: boards.npm.keep.year: unknown key`,
 		`rankgate.yaml:32: boards.npm.head: 0 is not within 1..`,
 		`rankgate.yaml:33: boards.npm.freshness: "1" is not a duration`,
-		`rankgate.yaml:34: boards.npm.snapshot_every: not supported yet`,
+		`rankgate.yaml:34: boards.npm.snapshot_every: 0s is not longer than nothing`,
 		`rankgate.yaml:35: boards.npm.order: given twice; first on line 25`,
 		`rankgate.yaml:36: boards.list: want a mapping`,
 		`rankgate.yaml:37: boards.none: has no value; want a mapping`,

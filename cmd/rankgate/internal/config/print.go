@@ -75,6 +75,8 @@ func boardTree(b *rankcore.Board) yaml.MapSlice {
 		{Key: "exact_depth", Value: b.ExactDepth},
 		{Key: "dedupe", Value: durationText(b.Dedupe)},
 		{Key: "freshness", Value: durationText(b.Freshness)},
+		{Key: "snapshot_every", Value: durationText(b.SnapshotEvery)},
+		{Key: "snapshot_max_age", Value: durationText(b.SnapshotMaxAge)},
 	}
 }
 

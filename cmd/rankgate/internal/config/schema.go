@@ -126,8 +126,8 @@ func (d *draft) board(name string) (section, error) {
 		"exact_depth":      number(&b.ExactDepth, 0, math.MaxInt64),
 		"dedupe":           duration(&b.Dedupe),
 		"freshness":        duration(&b.Freshness),
-		"snapshot_every":   later{},
-		"snapshot_max_age": later{},
+		"snapshot_every":   duration(&b.SnapshotEvery),
+		"snapshot_max_age": duration(&b.SnapshotMaxAge),
 	}, nil
 }
 
