@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -42,6 +41,7 @@ type Auditor struct {
 	shards  AuditedShards
 	pass    time.Duration
 	settle  time.Duration // settleWithin, but in tests
+	share   time.Duration // auditShare, but in tests
 	log     *slog.Logger
 	metrics auditMetrics
 }
@@ -56,7 +56,7 @@ func NewAuditor(cfg AuditorConfig) *Auditor {
 	}
 	return &Auditor{
 		owner: cfg.Log, stream: cfg.Log.stream, boards: cfg.Boards, shards: cfg.Shards, pass: cfg.Pass,
-		settle: settleWithin, log: cfg.Logger, metrics: newAuditMetrics(cfg.Registerer),
+		settle: settleWithin, share: auditShare, log: cfg.Logger, metrics: newAuditMetrics(cfg.Registerer),
 	}
 }
 
@@ -98,7 +98,7 @@ func (a *Auditor) place(ctx context.Context, b *rankcore.Board, at, due rankcore
 	}
 	return []rankcore.Drift{{
 		Kind: rankcore.DriftBehind, Recorded: int64(at.Seq), Counted: int64(due.Seq),
-		Detail: fmt.Sprintf("the shard has not taken in what the log has of board %s", b.ID),
+		Detail: "the shard does not move, and the log has more for it",
 	}}, nil
 }
 

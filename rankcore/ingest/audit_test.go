@@ -68,6 +68,16 @@ func TestVerifyHoldsPositionsAgainstTheLog(t *testing.T) {
 	a.settle = patience
 	told := make(chan []string)
 	go func() { told <- verify(t, a, b, false) }()
+	moved, err := r.raw().messageAt(t.Context(), at.Seq)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, l, b, add("later", "alice", 1))
+	for shard := range b.Shards { // one message is left, but they move
+		store.Apply(t.Context(), b, []rankcore.Step{{Shard: shard, To: moved.Position}})
+	}
+	expect(t, <-told)
+	go func() { told <- verify(t, a, b, false) }()
 	applier, stop := r.runApplier(l, b, store)
 	expect(t, <-told)
 
@@ -213,6 +223,7 @@ func TestLostCountsNeedNoLog(t *testing.T) {
 // while the board is written to.
 func TestPatrolRepairs(t *testing.T) {
 	r := newRedisRig(t)
+	r.auditor.share = 1
 	running(t, r.auditor.Run)
 	r.redis.Do("HINCRBY", r.key(3, "all:segment"), "2", "4")
 	writing, stop := context.WithCancel(t.Context())
@@ -224,7 +235,7 @@ func TestPatrolRepairs(t *testing.T) {
 		}
 	}()
 	eventually(t, func() string {
-		if r.counted("repaired_total") == 0 || r.counted("passed_timestamp_seconds") == 0 || r.counted("shards_total") < 10 {
+		if r.counted("repaired_total") == 0 || r.counted("passed_timestamp_seconds") == 0 || r.counted("shards_total") < 100 {
 			return "no repair, or no pass"
 		}
 		return ""

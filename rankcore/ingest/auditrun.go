@@ -3,7 +3,6 @@ package ingest
 import (
 	"context"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"rankgate/rankcore"
@@ -15,9 +14,6 @@ const (
 	auditShare = 200
 	// longestPause is for boards of few shards.
 	longestPause = 30 * time.Second
-	// lateAfter is how long a message may be in the log before a shard without it is called behind: a burst may take
-	// a while, and the lag is told by other metrics.
-	lateAfter = time.Minute
 )
 
 // Run audits one shard after the other until ctx ends, in an order of its own, and repairs what it can. A pass over
@@ -30,9 +26,9 @@ func (a *Auditor) Run(ctx context.Context) error {
 	}
 	var all []patrolled
 	for _, b := range a.boards {
-		late := &lateness{}
+		due := new(rankcore.Position)
 		for s := range b.Shards {
-			all = append(all, patrolled{b, s, late})
+			all = append(all, patrolled{b, s, due})
 		}
 	}
 	if len(all) == 0 {
@@ -48,17 +44,10 @@ func (a *Auditor) Run(ctx context.Context) error {
 				return nil
 			case <-time.After(pause):
 			}
-			began := time.Now()
-			found, err := a.patrol(ctx, all[i])
-			if ctx.Err() != nil {
-				return nil
-			}
-			a.note(all[i].board, &found, err)
-			if len(found.Drift) > 0 {
+			spent, drifts := a.patrol(ctx, all[i])
+			pause = max(least, a.share*spent)
+			if drifts {
 				drifting++
-			}
-			if pause = least; err == nil { // one that does not answer costs nothing
-				pause = max(least, auditShare*time.Since(began))
 			}
 		}
 		a.metrics.passed.SetToCurrentTime()
@@ -72,46 +61,31 @@ func (a *Auditor) Run(ctx context.Context) error {
 type patrolled struct {
 	board *rankcore.Board
 	shard int
-	late  *lateness // of the board
+	due   *rankcore.Position // the board's newest message when one of its shards was last audited
 }
 
-// patrol audits one shard. A position that differs from the log is looked at twice: the shard may have moved on, and
-// the log dropped where it had been, in between.
-func (a *Auditor) patrol(ctx context.Context, p patrolled) (rankcore.Audit, error) {
-	due, err := p.late.due(ctx, a.stream, p.board.ID)
+// patrol verifies one shard. It reports what that cost the store, nothing when it did not answer, and whether the
+// shard drifts.
+func (a *Auditor) patrol(ctx context.Context, p patrolled) (spent time.Duration, drifts bool) {
+	newest, err := a.stream.newest(ctx, p.board.ID)
 	if err != nil {
-		return rankcore.Audit{Shard: p.shard}, err
+		if ctx.Err() == nil {
+			a.note(p.board, &rankcore.Audit{Shard: p.shard}, err)
+		}
+		return 0, false
 	}
-	found, err := a.audit(ctx, p.board, p.shard, true, due)
-	if err != nil || !slices.ContainsFunc(found.Drift, ofPosition) {
-		return found, err
+	failed := false
+	v := verification{a: a, board: p.board, repair: true, due: *p.due, each: func(found rankcore.Audit, err error) {
+		drifts, failed = len(found.Drift) > 0, err != nil
+	}}
+	*p.due = newest.Position
+	began := time.Now()
+	err = v.look(ctx, p.shard)
+	if spent = time.Since(began); err == nil {
+		err = v.settle(ctx)
 	}
-	where := a.shards.Positions(ctx, p.board)[p.shard]
-	if where.State != rankcore.StepAt {
-		return found, where.Err
+	if err != nil || failed { // err: ctx has ended
+		return 0, false
 	}
-	drift, err := a.place(ctx, p.board, where.At, due)
-	found.At = where.At
-	found.Drift = append(slices.DeleteFunc(found.Drift, ofPosition), drift...)
-	return found, err
-}
-
-// lateness knows a message of a board that every shard should long have taken in, without a clock of the log's.
-// Run's alone.
-type lateness struct {
-	past, newest rankcore.Position
-	seen         time.Time // when newest was read
-}
-
-// due is the board's newest message as it was at least lateAfter ago; none at first.
-func (l *lateness) due(ctx context.Context, s stream, id rankcore.BoardID) (rankcore.Position, error) {
-	if time.Since(l.seen) < lateAfter {
-		return l.past, nil
-	}
-	newest, err := s.newest(ctx, id)
-	if err != nil {
-		return rankcore.Position{}, err
-	}
-	l.past, l.newest, l.seen = l.newest, newest.Position, time.Now()
-	return l.past, nil
+	return spent, drifts
 }

@@ -8,8 +8,8 @@ import (
 	"rankgate/rankcore"
 )
 
-// A shard that is behind or not whole is looked at again for a while: the applier moves idle shards once a second,
-// and what it mends by itself is no drift, or is repaired.
+// A shard that is behind or not whole is looked at again for a while: the applier moves every shard at least once a
+// second, and what it mends by itself is no drift, or is repaired.
 const (
 	settleWithin = 5 * time.Second
 	settleEvery  = 250 * time.Millisecond
@@ -19,8 +19,8 @@ const (
 // says that this shard could not be audited. With repair, segment counts are put right, and a shard that is not
 // whole is waited for until the applier has fed it, for 5 s.
 //
-// What the log had when Verify began must be taken in within that time. Verify fails when ctx ends or when the log
-// does not answer; what it handed on until then stands.
+// A shard that lacks what the log had when Verify began is behind only if it does not move for that time: in a burst
+// all of them lag. Verify fails when ctx ends or when the log does not answer; what it handed on until then stands.
 func (a *Auditor) Verify(ctx context.Context, b *rankcore.Board, repair bool, each func(rankcore.Audit, error)) error {
 	newest, err := a.stream.newest(ctx, b.ID)
 	if err != nil {
@@ -28,21 +28,14 @@ func (a *Auditor) Verify(ctx context.Context, b *rankcore.Board, repair bool, ea
 	}
 	v := verification{a: a, board: b, repair: repair, due: newest.Position, each: each}
 	for shard := range b.Shards {
-		found, err := a.audit(ctx, b, shard, repair, v.due)
-		found.Shard = shard
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err == nil && v.mayMend(&found):
-			v.open = append(v.open, found)
-		default:
-			v.tell(&found, err)
+		if err := v.look(ctx, shard); err != nil {
+			return err
 		}
 	}
 	return v.settle(ctx)
 }
 
-// verification is one call of Verify.
+// verification audits shards of a board, first each by itself, then those together that may mend.
 type verification struct {
 	a      *Auditor
 	board  *rankcore.Board
@@ -57,9 +50,19 @@ func (v *verification) tell(found *rankcore.Audit, err error) {
 	v.each(*found, err)
 }
 
-// mayMend reports whether the applier may put right what was found.
-func (v *verification) mayMend(found *rankcore.Audit) bool {
-	return v.repair && found.Damaged() || slices.ContainsFunc(found.Drift, ofPosition)
+// look audits one shard, and tells of it or keeps it open. It fails when ctx has ended.
+func (v *verification) look(ctx context.Context, shard int) error {
+	found, err := v.a.audit(ctx, v.board, shard, v.repair, v.due)
+	found.Shard = shard
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil && (v.repair && found.Damaged() || slices.ContainsFunc(found.Drift, ofPosition)):
+		v.open = append(v.open, found)
+	default:
+		v.tell(&found, err)
+	}
+	return nil
 }
 
 func ofPosition(d rankcore.Drift) bool {
@@ -78,8 +81,8 @@ func (v *verification) settle(ctx context.Context) error {
 		where := v.a.shards.Positions(ctx, v.board)
 		rest := v.open[:0]
 		for _, found := range v.open {
-			mended, err := v.again(ctx, &found, where[found.Shard])
-			if err == nil && !mended && !last {
+			over, err := v.again(ctx, &found, where[found.Shard])
+			if err == nil && !over && !last {
 				rest = append(rest, found)
 			} else {
 				v.tell(&found, err)
@@ -91,7 +94,8 @@ func (v *verification) settle(ctx context.Context) error {
 }
 
 // again looks at an open finding once more and reports whether nothing of it is left to wait for.
-func (v *verification) again(ctx context.Context, found *rankcore.Audit, where rankcore.StepResult) (mended bool, err error) {
+func (v *verification) again(ctx context.Context, found *rankcore.Audit, where rankcore.StepResult) (over bool, err error) {
+	behind := slices.ContainsFunc(found.Drift, func(d rankcore.Drift) bool { return d.Kind == rankcore.DriftBehind })
 	switch {
 	case where.State == rankcore.StepFailed:
 		return false, where.Err
@@ -107,8 +111,11 @@ func (v *verification) again(ctx context.Context, found *rankcore.Audit, where r
 		}
 		found.Members, found.Segments = now.Members, now.Segments
 		found.Drift = append(found.Drift, now.Drift...)
-	case where.At == found.At && where.At.Seq < v.due.Seq: // nothing has moved
+	case behind && where.At == found.At:
 		return false, nil
+	case behind: // it moves
+		found.At, found.Drift = where.At, slices.DeleteFunc(found.Drift, ofPosition)
+		return true, nil
 	}
 	drift, err := v.a.place(ctx, v.board, where.At, v.due)
 	if err != nil {

@@ -5,32 +5,59 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"text/tabwriter"
 )
 
-// WriteTable writes what drifts, by shard, and the shards that could not be audited. It writes nothing when there
-// are none.
+// WriteTable writes what drifts, by shard, and the shards that could not be audited. Neighbours of which the same is
+// to be said share a row. It writes nothing when there are none.
 func WriteTable(w io.Writer, found []Finding) error {
-	found = slices.DeleteFunc(slices.Clone(found), func(f Finding) bool { return len(f.Drift) == 0 && f.Error == "" })
-	if len(found) == 0 {
+	found = slices.Clone(found)
+	slices.SortFunc(found, func(a, b Finding) int { return cmp.Compare(a.Shard, b.Shard) })
+	var rows []row
+	for _, f := range found {
+		for _, text := range f.rows() {
+			if i := slices.IndexFunc(rows, func(r row) bool { return r.last == f.Shard-1 && r.text == text }); i >= 0 {
+				rows[i].last = f.Shard
+				continue
+			}
+			rows = append(rows, row{f.Shard, f.Shard, text})
+		}
+	}
+	if len(rows) == 0 {
 		return nil
 	}
-	slices.SortFunc(found, func(a, b Finding) int { return cmp.Compare(a.Shard, b.Shard) })
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SHARD\tDRIFT\tSEASON\tRECORDED\tCOUNTED\tSTATE\tDETAIL")
-	for _, f := range found {
-		for _, d := range f.Drift {
-			state := "found"
-			if d.Repaired {
-				state = "repaired"
-			}
-			fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%d\t%s\t%s\n", f.Shard, d.Kind, cmp.Or(d.Season, "-"), d.Recorded, d.Counted, state, d.Detail)
+	for _, r := range rows {
+		shards := strconv.Itoa(r.first)
+		if r.last > r.first {
+			shards += "-" + strconv.Itoa(r.last)
 		}
-		if f.Error != "" {
-			fmt.Fprintf(table, "%d\t-\t-\t-\t-\tnot audited\t%s\n", f.Shard, f.Error)
-		}
+		fmt.Fprintf(table, "%s\t%s\n", shards, r.text)
 	}
 	return table.Flush()
+}
+
+// row is what is said of the shards from first to last.
+type row struct {
+	first, last int
+	text        string
+}
+
+// rows are what the table says of a shard, without its number.
+func (f Finding) rows() (texts []string) {
+	for _, d := range f.Drift {
+		state := "found"
+		if d.Repaired {
+			state = "repaired"
+		}
+		texts = append(texts, fmt.Sprintf("%s\t%s\t%d\t%d\t%s\t%s", d.Kind, cmp.Or(d.Season, "-"), d.Recorded, d.Counted, state, d.Detail))
+	}
+	if f.Error != "" {
+		texts = append(texts, "-\t-\t-\t-\tnot audited\t"+f.Error)
+	}
+	return texts
 }
 
 // Err is what the command ends with: nil when every shard was audited and none drifts, repaired or not.
