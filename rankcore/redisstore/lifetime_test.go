@@ -53,6 +53,26 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
+// TestSeasonWaitsForTheSlack: the log's clock may step back behind the end of a season. What is stored then still
+// finds the season, whether or not a step ended in between: outcomes do not depend on batches.
+func TestSeasonWaitsForTheSlack(t *testing.T) {
+	server := servers.Redis(t)
+	b := oneShard("slack")
+	b.Seasons = []rankcore.SeasonKind{rankcore.Day}
+	b.Keep = map[rankcore.SeasonKind]time.Duration{rankcore.Day: 48 * time.Hour}
+	w := newWriter(t, open(t, server.URL), b)
+	w.write(set("abe", 5))
+	day := b.SeasonAt(rankcore.Day, monday)
+	w.later = day.Expires.Sub(monday)
+	w.write()
+	w.later -= rankcore.IDSlack / 2
+	again := w.steps(set("abe", 5))[0]
+	again.Ops[0].Seasons = []rankcore.Season{day}
+	if r := w.step(again); r.State != rankcore.StepApplied || r.Outcomes[0] != rankcore.Unchanged {
+		t.Errorf("the same score again: %+v, want unchanged", r)
+	}
+}
+
 // TestRemovedToTheLast: a shard that loses its last member, hidden user and id has no keys but its own two, and
 // begins again like a new one.
 func TestRemovedToTheLast(t *testing.T) {

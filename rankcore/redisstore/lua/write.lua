@@ -29,9 +29,12 @@ local function retire(field, ...)
   end
 end
 
+-- A message may be stored with a time that much before the newest, and must find its season whatever the batches are.
+local SLACK = 60000 -- ms
+
 for _, season in ipairs(seasons) do
   local field = 's:' .. season.id
-  if season.expires > 0 and to_ms >= season.expires then
+  if season.expires > 0 and to_ms - SLACK >= season.expires then
     if not season.new then
       retire(field, season.main, season.segment, season.aside_key)
     end
