@@ -145,6 +145,7 @@ func TestTooLarge(t *testing.T) {
 		"a removal":     "DELETE /v1/boards/power/users/a" + json + "Content-Length: 16385\r\n\r\n",
 		"in one chunk":  scores + json + "Transfer-Encoding: chunked\r\n\r\n100001\r\n",
 		"sent anyway":   scores + json + "Content-Length: 1200000\r\n\r\n" + strings.Repeat(" ", 1200000),
+		"a batch":       "POST /v1/boards/power/ranks?season=all" + json + "Content-Length: 16385\r\n\r\n",
 		"a read's body": rank + json + "Content-Length: 20000\r\n\r\n" + strings.Repeat(" ", 20000),
 	} {
 		t.Run(name, func(t *testing.T) {
