@@ -61,6 +61,18 @@ func newEntry(f *flight, bound time.Duration, page *rankcore.Page, standing *ran
 	return e
 }
 
+// noLaterThan makes the as_of of an answer that is not kept at most t: what it has may be newer than it says, not older.
+func (e *entry) noLaterThan(t time.Time) {
+	if e.page != nil && e.page.AsOf.After(t) {
+		page := *e.page // it is shared
+		page.AsOf, e.page = t, &page
+	}
+	if e.standing != nil && e.standing.AsOf.After(t) {
+		standing := *e.standing
+		standing.AsOf, e.standing = t, &standing
+	}
+}
+
 // sound reports whether the source called the answer fresh. That a user is not ranked always is.
 func (e *entry) sound() bool {
 	switch {

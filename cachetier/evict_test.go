@@ -121,6 +121,40 @@ func (e *evicting) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.St
 	return standing, err
 }
 
+// An overtaken answer that is given out all the same may have been read after the one that is kept. Whoever has
+// seen it must not see as_of go back with the next answer.
+func TestOvertakenAnswerIsNotTheNewer(t *testing.T) {
+	late := &readsLate{evicting: evicting{core: newCore()}, began: make(chan struct{}), release: make(chan struct{})}
+	late.tier = newTier(t, late)
+	caller := make(chan *rankcore.Standing, 1)
+	go func() { caller <- rankOf(t, late.tier, "abe") }()
+	<-late.began
+	late.tier.Evict(by(2, "abe"))
+	kept := rankOf(t, late.tier, "abe")
+	close(late.release)
+	if given := <-caller; given.AsOf.After(kept.AsOf) {
+		t.Errorf("given as of %v, and what is served from now on is as of %v", given.AsOf, kept.AsOf)
+	}
+}
+
+// readsLate is changed while it is read, and then reads late, once.
+type readsLate struct {
+	evicting
+	asked          atomic.Int64
+	began, release chan struct{}
+}
+
+func (r *readsLate) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
+	switch n := r.asked.Add(1); {
+	case n < maxTries:
+		return r.evicting.Rank(ctx, q)
+	case n == maxTries:
+		close(r.began)
+		<-r.release
+	}
+	return r.core.Rank(ctx, q)
+}
+
 // Readers and a writer run against each other: whoever asks after the writer's change was told sees it.
 func TestReadYourEviction(t *testing.T) {
 	c := newCore()

@@ -36,6 +36,8 @@ type flight struct {
 	done    chan struct{}
 	entry   *entry
 	err     error
+
+	next *flight // of the same key, begun while this one was under way; guarded by the flights' mu
 }
 
 // fly joins the key's load if it began after everything that must be seen, and else begins one. The load
@@ -51,6 +53,9 @@ func (t *Tier) fly(a ask, after uint64) *flight {
 	a = a.owned()
 	f := &flight{began: t.clock.Add(1), at: time.Now(), done: make(chan struct{})}
 	f.current, f.doubt = t.current(a.board, f.at)
+	if overtaken := shard.byKey[a.key]; overtaken != nil {
+		overtaken.next = f
+	}
 	shard.byKey[a.key] = f
 	t.loading.Go(func() { t.load(a, f, shard) })
 	return f
@@ -70,6 +75,10 @@ func (t *Tier) load(a ask, f *flight, shard *flights) {
 		if err == nil && !a.exact() {
 			t.store(a, f.entry)
 		}
+	}
+	if f.next != nil && err == nil {
+		// The next one's answer is what readers get from now on, and it may have been read first.
+		f.entry.noLaterThan(f.next.at)
 	}
 	shard.mu.Unlock()
 	close(f.done)
