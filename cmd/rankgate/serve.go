@@ -23,7 +23,10 @@ func newServe(io streams) *cobra.Command {
 
 With no configuration everything is embedded: log and scores are kept under ./data, there is one board "demo",
 and only this machine can connect. On another address writes need a service key; without one configured, serve
-makes it, prints it once and keeps it in the data folder.`,
+makes it, prints it once and keeps it in the data folder.
+
+An external NATS does not tell its clients whether it syncs what it confirms. Name the monitoring endpoints of its
+servers in log.monitors; unless all of them say that they do, /readyz calls the log's durability "os".`,
 		Example: `  rankgate serve
   rankgate serve --config rankgate.yaml --listen 0.0.0.0:8080
   RANKGATE_LOG__URL=nats://nats:4222 RANKGATE_STORE__URL=redis://redis:6379/0 rankgate serve --role gateway`,

@@ -128,6 +128,7 @@ func (e *edge) openLog(server *ingest.Server) (*ingest.Log, error) {
 		MaxBytes:   e.cfg.Log.MaxBytes,
 		Replicas:   e.cfg.Log.Replicas,
 		Durability: ingest.Durability(e.cfg.Log.Durability),
+		Monitors:   e.cfg.Log.Monitors,
 		Logger:     e.log,
 		Registerer: e.reg,
 	})

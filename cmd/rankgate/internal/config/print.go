@@ -40,6 +40,7 @@ func (c *Config) tree() yaml.MapSlice {
 			{Key: "url", Value: MaskURL(c.Log.URL)},
 			{Key: "listen", Value: c.Log.Listen},
 			{Key: "durability", Value: string(c.Log.Durability)},
+			{Key: "monitors", Value: maskURLs(c.Log.Monitors)},
 			{Key: "replicas", Value: c.Log.Replicas},
 			{Key: "retention", Value: durationText(c.Log.Retention)},
 			{Key: "max_bytes", Value: sizeText(c.Log.MaxBytes)},
@@ -91,6 +92,9 @@ func MaskURL(text string) string {
 
 func maskOne(text string) string {
 	u, err := url.Parse(strings.TrimSpace(text))
+	if err != nil && !strings.ContainsAny(text, "@/?") {
+		return text // a further host, 10.0.0.2:7001, whose scheme stands before the first one
+	}
 	if err != nil {
 		return masked
 	}

@@ -69,6 +69,7 @@ func (d *draft) keys() section {
 			"url":        text("embedded or nats://host:4222", &d.Log.URL, checkLogURL),
 			"listen":     text("an address such as 127.0.0.1:4222", &d.Log.Listen, optional(checkAddress)),
 			"durability": choice(&d.Log.Durability, Fsync, OS),
+			"monitors":   words{monitorURLs, d.monitors},
 			"replicas":   number(&d.Log.Replicas, 1, 5),
 			"retention":  duration(&d.Log.Retention),
 			"max_bytes":  size(&d.Log.MaxBytes),
