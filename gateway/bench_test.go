@@ -44,7 +44,7 @@ func readyAnswers() ready {
 func benchmarkGet(b *testing.B, path string) {
 	core, reader := newCore(), readyAnswers()
 	g, err := New(Config{
-		Boards: boards(), Reader: reader, Writer: core, Applied: core, Outcomes: core,
+		Boards: boards(), Reader: reader, Writer: core, Applied: core, Outcomes: core, Verifier: core,
 		Health: func(context.Context) Health { return Health{} },
 	})
 	if err != nil {

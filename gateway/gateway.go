@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,8 +71,11 @@ type Gateway struct {
 
 	verifying atomic.Bool // a board is being verified
 	stopping  atomic.Bool
-	waits     context.Context // ends when the gateway stops: nobody waits for the applier any longer
+	waits     context.Context // ends when the gateway stops: nobody waits for the applier or listens any longer
 	endWaits  context.CancelFunc
+
+	hub     *hub
+	streams streamCount
 }
 
 // New returns a gateway that serves nothing before Run. It fails on an incomplete Config.
@@ -98,6 +102,8 @@ func New(cfg Config) (*Gateway, error) {
 		g.byID[b.ID] = b
 	}
 	g.waits, g.endWaits = context.WithCancel(context.Background())
+	g.hub = newHub(g)
+	g.streams = streamCount{metrics: g.metrics, each: make(map[netip.Addr]int)}
 	g.app = newApp(g)
 	g.routes()
 	return g, nil
@@ -110,9 +116,10 @@ func (g *Gateway) App() *fiber.App { return g.app }
 const stopWithin = appendTimeout + 2*time.Second
 
 // Run serves ln until ctx ends. Then /readyz says no, and after Config.Drain the listener closes, requests in
-// flight are answered, waits for the applier end early, and what is not done within 7 s is cut off. It
+// flight are answered, streams and waits for the applier end early, and what is not done within 7 s is cut off. It
 // returns nil after such a stop, and an error when serving itself failed. It closes ln and is called once.
 func (g *Gateway) Run(ctx context.Context, ln net.Listener) error {
+	defer g.hub.close()
 	defer g.endWaits()
 	conns := newListener(ln)
 	g.app.Handler() // builds Fiber's routing tree

@@ -17,6 +17,9 @@ type metrics struct {
 	// rankgate_gateway_exact_ranks_total{end}, what became of requests for exact ranks that are rationed
 	exactSpent, exactRepeated, exactRefused, exactUncounted prometheus.Counter
 
+	streams      prometheus.Gauge   // rankgate_gateway_open_streams
+	streamEvents prometheus.Counter // rankgate_gateway_stream_events_total
+
 	unrouted *routeMetrics // what no route took
 }
 
@@ -35,6 +38,14 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "rankgate_gateway_accepted_operations_total",
 			Help: "Operations made durable, by the name of the service key.",
 		}, []string{"key"}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "rankgate_gateway_open_streams",
+			Help: "Listeners to changes of top rows.",
+		}),
+		streamEvents: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "rankgate_gateway_stream_events_total",
+			Help: "Changes of top rows rendered for all their listeners.",
+		}),
 	}
 	exact := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "rankgate_gateway_exact_ranks_total",
@@ -43,7 +54,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	m.exactSpent, m.exactRepeated = exact.WithLabelValues("answered"), exact.WithLabelValues("repeated")
 	m.exactRefused, m.exactUncounted = exact.WithLabelValues("refused"), exact.WithLabelValues("uncounted")
 	if r != nil {
-		r.MustRegister(m.requests, m.duration, m.accepted, exact)
+		r.MustRegister(m.requests, m.duration, m.accepted, exact, m.streams, m.streamEvents)
 	}
 	m.unrouted = m.route("none")
 	return m

@@ -32,10 +32,12 @@ var (
 	bodyTooLarge   = &kind{413, "body-too-large", "The body is too large"}
 	notJSON        = &kind{415, "unsupported-media-type", "The body is not application/json"}
 	exactSpent     = &kind{429, "exact-rank-quota", "There is no exact rank left for today"}
+	tooManyOfOne   = &kind{429, "too-many-streams", "There are too many streams from here"}
 	headerTooLarge = &kind{431, "header-too-large", "The header is too large"}
 	internal       = &kind{500, "internal", "Something went wrong here"}
 	logUnavailable = &kind{503, "log-unavailable", "Writes cannot be made durable now"}
 	cannotJudge    = &kind{503, "credentials-unchecked", "Credentials cannot be checked now"}
+	tooManyStreams = &kind{503, "streams-in-use", "There is no stream left"}
 	notFresh       = &kind{503, "not-fresh", "There is no fresh answer now"}
 )
 

@@ -23,6 +23,7 @@ func (g *Gateway) routes() {
 	g.get("/v1/boards", g.listBoards)
 	g.get("/v1/boards/:board", g.describeBoard)
 	g.get("/v1/boards/:board/top", g.top)
+	g.get("/v1/boards/:board/stream", g.streamTop)
 	g.get("/v1/boards/:board/entries", g.entries)
 	g.get("/v1/boards/:board/users/:user/rank", g.rank)
 	g.get("/v1/boards/:board/users/:user/around", g.around)
