@@ -53,7 +53,7 @@ func StartGate(host servers.Host, cfg GateConfig) *Gate {
 
 func (g *Gate) config(dir string, cfg GateConfig) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "listen: %s\ndata: %s\nlog: { url: %q }\nstore: { url: %q }\nboards:\n",
+	fmt.Fprintf(&text, "listen: %s\ndata: %s\nlog: { url: %q }\nstore: { url: %q }\nquota: { exact_per_day: -1 }\nboards:\n",
 		strings.TrimPrefix(g.URL, "http://"), filepath.Join(dir, "data"),
 		orDefault(cfg.Log, "embedded"), orDefault(cfg.Store, "embedded"))
 	for _, b := range g.Boards {

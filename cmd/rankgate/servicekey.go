@@ -25,6 +25,9 @@ func serviceAuth(cfg *config.Config) (auth gateway.ServiceAuth, made string, err
 		}
 		return auth, "", nil
 	}
+	if cfg.Auth.Service == config.AuthJWT {
+		return gateway.ServiceAuth{Mode: gateway.ModeJWT}, "", nil // wire brings who judges the tokens
+	}
 	if config.IsLoopback(cfg.Listen) {
 		return gateway.ServiceAuth{Mode: gateway.ModeNone}, "", nil
 	}

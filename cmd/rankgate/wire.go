@@ -72,6 +72,9 @@ func wire(cfg *config.Config, auth gateway.ServiceAuth, at sockets, log *slog.Lo
 		}
 	}
 	face.Auth.Service = auth
+	if err := e.identify(&face); err != nil {
+		return nil, err
+	}
 	return e, e.wireGateways(face, at)
 }
 
@@ -195,7 +198,8 @@ func (e *edge) wireFace(face *gateway.Config, oplog *ingest.Log, store coreStore
 	known.progress, known.reader = listener.Progress, tier
 	face.Boards, face.Reader, face.Floor = e.cfg.Boards, tier, tier
 	face.Writer, face.Applied, face.Outcomes = writer{oplog}, listener, store
-	return nil
+	face.Quota, err = e.openQuota(store)
+	return err
 }
 
 // wireGateways puts the face on the public listener, and operations on theirs.

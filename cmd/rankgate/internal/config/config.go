@@ -36,15 +36,6 @@ const (
 	OS    Durability = "os"    // when the operating system has it: a power loss may take it
 )
 
-// AuthMode says who may call.
-type AuthMode string
-
-// The modes of authentication.
-const (
-	AuthNone AuthMode = "none"
-	AuthKeys AuthMode = "keys"
-)
-
 // Config is everything rankgate can be told. It is complete and valid when Load returned it.
 type Config struct {
 	Listen    string // host:port of the public listener
@@ -54,6 +45,7 @@ type Config struct {
 	Log       Log
 	StoreURL  string // Embedded, or redis://host:port/db
 	Auth      Auth
+	Quota     Quota
 	Boards    []*rankcore.Board // at least one, by name
 }
 
@@ -68,18 +60,13 @@ type Log struct {
 	MaxBytes   int64 // per board; a full log refuses writes
 }
 
-// Auth is who may call.
-type Auth struct {
-	Users       AuthMode
-	Service     AuthMode
-	ServiceKeys []ServiceKey
+// Quota is what a requester may have.
+type Quota struct {
+	ExactPerDay int // exact ranks for each board and day; 0: none, Unlimited: any number
 }
 
-// ServiceKey is one credential for writes, known by its hash alone.
-type ServiceKey struct {
-	Name   string
-	SHA256 [32]byte
-}
+// Unlimited is the quota that is none.
+const Unlimited = -1
 
 // Default is the configuration of a rankgate that was told nothing, without boards.
 func Default() *Config {
@@ -96,6 +83,7 @@ func Default() *Config {
 		},
 		StoreURL: Embedded,
 		Auth:     Auth{Users: AuthNone, Service: AuthNone},
+		Quota:    Quota{ExactPerDay: 5},
 	}
 }
 

@@ -111,7 +111,7 @@ log:
   max_bytes: -1GB
 store:
   url: memcached://a:7000
-quota: { exact_per_day: 5 }
+quota: { exact_per_day: -2 }
 limits: { per_address_rps: 1 }
 cors: { origins: [] }
 auth:
@@ -149,10 +149,10 @@ boards:
 		`rankgate.yaml:8: log.retention: "7" is not a duration`,
 		`rankgate.yaml:9: log.max_bytes: "-1GB" is not a size`,
 		`rankgate.yaml:11: store.url: want embedded, redis://`,
-		`rankgate.yaml:12: quota: not supported yet`,
+		`rankgate.yaml:12: quota.exact_per_day: -2 is not within -1..`,
 		`rankgate.yaml:13: limits: not supported yet`,
 		`rankgate.yaml:14: cors: not supported yet`,
-		`rankgate.yaml:16: auth.users.mode: "jwt" is not supported yet, only none`,
+		`rankgate.yaml:16: auth.users.mode: jwt needs either auth.users.jwt.hs256_secret or`,
 		`rankgate.yaml:20: auth.service.keys[0]: needs name and sha256`,
 		`rankgate.yaml:21: auth.service.keys[1].name: must not be empty`,
 		`rankgate.yaml:21: auth.service.keys[1].sha256: want the key's SHA-256`,
@@ -240,13 +240,13 @@ func TestMistakesOutsideTheFileAreNamed(t *testing.T) {
 		File: write(t, "role: nobody"),
 		Environ: []string{
 			"RANKGATE_LISTE=x", "RANKGATE_LOG__URL=ftp://u:topsecret@h", "RANKGATE_ROLE__X=1",
-			"RANKGATE_QUOTA__EXACT_PER_DAY=1", "RANKGATE_BOARDS__A__SHARDS=3",
+			"RANKGATE_QUOTA__EXACT_PER_DAY=x", "RANKGATE_BOARDS__A__SHARDS=3",
 		},
 		Flags: []config.Flag{{Name: "--data", Key: "data"}},
 	})
 	want := []string{
 		"rankgate.yaml:1: role: ", "RANKGATE_BOARDS__A__SHARDS: 3 is not a power of two", "RANKGATE_LISTE: unknown key",
-		"RANKGATE_LOG__URL: want embedded", "RANKGATE_QUOTA__EXACT_PER_DAY: not supported yet", "RANKGATE_ROLE__X: unknown key", "--data: must not be empty",
+		"RANKGATE_LOG__URL: want embedded", "RANKGATE_QUOTA__EXACT_PER_DAY: want a whole number", "RANKGATE_ROLE__X: unknown key", "--data: must not be empty",
 	}
 	lines := strings.Split(err.Error(), "\n")
 	for i := range want {

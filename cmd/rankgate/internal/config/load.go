@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -74,6 +73,7 @@ func (d *draft) complete(r *reader) {
 		d.Boards = append(d.Boards, b)
 	}
 	d.sortBoards()
+	d.completeAuth(r)
 }
 
 // checkTogether finds values that are right alone and wrong together.
@@ -93,16 +93,7 @@ func (d *draft) checkTogether(r *reader) {
 	wrong(!embedded && d.Log.Listen != "", "log.listen", "only the embedded log listens; log.url names another one")
 	wrong(embedded && d.Log.Replicas > 1, "log.replicas", "the embedded log keeps one copy; %d need a NATS cluster in log.url", d.Log.Replicas)
 	wrong(d.OpsListen != "" && d.OpsListen == d.Listen, "ops_listen", "is the same address as listen; leave it empty")
-	wrong(d.Auth.Service == AuthKeys && len(d.Auth.ServiceKeys) == 0, "auth.service.mode", "keys needs auth.service.keys")
-	wrong(d.Auth.Service != AuthKeys && len(d.Auth.ServiceKeys) > 0, "auth.service.keys", "given, but auth.service.mode is %s", d.Auth.Service)
-	for i, k := range d.Auth.ServiceKeys {
-		path := fmt.Sprintf("auth.service.keys[%d]", i)
-		_, named := r.given[path+".name"]
-		_, hashed := r.given[path+".sha256"]
-		wrong(!named || !hashed, path, "needs name and sha256")
-		wrong(named && slices.ContainsFunc(d.Auth.ServiceKeys[:i], func(o ServiceKey) bool { return o.Name == k.Name }),
-			path+".name", "another key has the name %q", k.Name)
-	}
+	d.checkAuth(r, wrong)
 }
 
 // environPrefix begins the name of every variable that is a key.

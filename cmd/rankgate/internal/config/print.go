@@ -23,14 +23,6 @@ func (c *Config) tree() yaml.MapSlice {
 	for _, b := range c.Boards {
 		boards = append(boards, yaml.MapItem{Key: string(b.ID), Value: boardTree(b)})
 	}
-	service := yaml.MapSlice{{Key: "mode", Value: string(c.Auth.Service)}}
-	if len(c.Auth.ServiceKeys) > 0 {
-		var keys []yaml.MapSlice
-		for _, k := range c.Auth.ServiceKeys {
-			keys = append(keys, yaml.MapSlice{{Key: "name", Value: k.Name}, {Key: "sha256", Value: masked}})
-		}
-		service = append(service, yaml.MapItem{Key: "keys", Value: keys})
-	}
 	return yaml.MapSlice{
 		{Key: "listen", Value: c.Listen},
 		{Key: "ops_listen", Value: c.OpsListen},
@@ -46,10 +38,8 @@ func (c *Config) tree() yaml.MapSlice {
 			{Key: "max_bytes", Value: sizeText(c.Log.MaxBytes)},
 		}},
 		{Key: "store", Value: yaml.MapSlice{{Key: "url", Value: MaskURL(c.StoreURL)}}},
-		{Key: "auth", Value: yaml.MapSlice{
-			{Key: "users", Value: yaml.MapSlice{{Key: "mode", Value: string(c.Auth.Users)}}},
-			{Key: "service", Value: service},
-		}},
+		{Key: "auth", Value: c.Auth.tree()},
+		{Key: "quota", Value: yaml.MapSlice{{Key: "exact_per_day", Value: c.Quota.ExactPerDay}}},
 		{Key: "boards", Value: boards},
 	}
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/hex"
 	"fmt"
 	"math"
 	"strings"
@@ -52,6 +51,9 @@ func (later) want() string   { return "" }
 
 const wholeNumber = "a whole number"
 
+// maxPerDay is beyond what anybody asks by hand, and a number that stays one everywhere.
+const maxPerDay = 1_000_000_000
+
 // draft is a configuration that is still being read.
 type draft struct {
 	*Config
@@ -74,16 +76,9 @@ func (d *draft) keys() section {
 			"retention":  duration(&d.Log.Retention),
 			"max_bytes":  size(&d.Log.MaxBytes),
 		},
-		"store": section{"url": text("embedded or redis://host:6379/0", &d.StoreURL, checkStoreURL)},
-		"auth": section{
-			"users": section{"mode": choice(&d.Auth.Users, AuthNone).notYet("jwt", "header"), "jwt": later{}, "header": later{}},
-			"service": section{
-				"mode": choice(&d.Auth.Service, AuthNone, AuthKeys).notYet("jwt"),
-				"keys": list{"a list of {name, sha256}", func() { d.Auth.ServiceKeys = nil }, d.serviceKey},
-				"jwt":  later{},
-			},
-		},
-		"quota":  later{},
+		"store":  section{"url": text("embedded or redis://host:6379/0", &d.StoreURL, checkStoreURL)},
+		"auth":   d.authKeys(),
+		"quota":  section{"exact_per_day": number(&d.Quota.ExactPerDay, Unlimited, maxPerDay)},
 		"limits": later{},
 		"cors":   later{},
 		"boards": named{"a mapping of board names", d.board},
@@ -130,22 +125,6 @@ func (d *draft) board(name string) (section, error) {
 		"snapshot_every":   duration(&b.SnapshotEvery),
 		"snapshot_max_age": duration(&b.SnapshotMaxAge),
 	}, nil
-}
-
-func (d *draft) serviceKey() section {
-	d.Auth.ServiceKeys = append(d.Auth.ServiceKeys, ServiceKey{})
-	k := &d.Auth.ServiceKeys[len(d.Auth.ServiceKeys)-1]
-	return section{
-		"name": text("a name", &k.Name, checkGiven),
-		"sha256": leaf{"64 hexadecimal digits", func(text string) error {
-			sum, err := hex.DecodeString(text)
-			if err != nil || len(sum) != len(k.SHA256) {
-				return fmt.Errorf("want the key's SHA-256 as 64 hexadecimal digits") // never shows what it got
-			}
-			k.SHA256 = [32]byte(sum)
-			return nil
-		}},
-	}
 }
 
 func setSeasons(b *rankcore.Board, texts []string) error {
