@@ -21,7 +21,7 @@ func killing(t *testing.T, c *child, victims ...*servers.Process) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	var l ledger
-	l.run(t, c.api, seed, func() {
+	l.run(t, []api{c.api}, seed, func() {
 		for n := range kills {
 			l.await(t, l.acked.Load()+1+random.Int64N(killDistance))
 			victim := victims[n%len(victims)]

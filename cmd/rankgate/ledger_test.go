@@ -82,15 +82,15 @@ func (l *ledger) insist(a api, ops []addOp) error {
 	}
 }
 
-// run writes while disturb runs, and returns when every batch is acknowledged.
-func (l *ledger) run(t *testing.T, a api, seed uint64, disturb func()) {
+// run writes through all faces while disturb runs, and returns when every batch is acknowledged.
+func (l *ledger) run(t *testing.T, faces []api, seed uint64, disturb func()) {
 	t.Helper()
 	l.sums = map[string]int64{}
 	stop := make(chan struct{})
 	var writers sync.WaitGroup
 	for w := range ledgerWriters {
 		writers.Go(func() {
-			if err := l.write(a, w, seed, stop); err != nil {
+			if err := l.write(faces[w%len(faces)], w, seed, stop); err != nil {
 				t.Error(err)
 			}
 		})

@@ -62,7 +62,7 @@ type child struct {
 }
 
 // startChild serves the configuration in a process of its own.
-func startChild(t *testing.T, yaml string) *child {
+func startChild(t testing.TB, yaml string) *child {
 	t.Helper()
 	path, err := binary()
 	if err != nil {
@@ -85,13 +85,13 @@ func startChild(t *testing.T, yaml string) *child {
 
 // api asks a server as any client would.
 type api struct {
-	t   *testing.T
+	t   testing.TB
 	url string
 }
 
 var httpClient = &http.Client{
 	Timeout:   10 * time.Second,
-	Transport: &http.Transport{MaxIdleConnsPerHost: 16},
+	Transport: &http.Transport{MaxIdleConnsPerHost: 64},
 }
 
 // do sends a request and decodes the JSON answer into v, which may be nil.
@@ -136,7 +136,7 @@ type page struct {
 }
 
 // eventually polls until what holds, which says what is missing; it fails the test when that takes too long.
-func eventually(t *testing.T, within time.Duration, holds func() error) {
+func eventually(t testing.TB, within time.Duration, holds func() error) {
 	t.Helper()
 	late := time.After(within)
 	for {
