@@ -69,13 +69,13 @@ func (a *Auditor) audit(ctx context.Context, b *rankcore.Board, shard int, repai
 	if err != nil || found.Damaged() {
 		return found, err
 	}
-	drift, err := a.place(ctx, b, found.At, due)
+	drift, err := a.place(ctx, found.At, due)
 	found.Drift = append(found.Drift, drift...)
 	return found, err
 }
 
 // place tells how a position differs from the log.
-func (a *Auditor) place(ctx context.Context, b *rankcore.Board, at, due rankcore.Position) ([]rankcore.Drift, error) {
+func (a *Auditor) place(ctx context.Context, at, due rankcore.Position) ([]rankcore.Drift, error) {
 	if !at.IsNone() {
 		have, err := a.stream.messageAt(ctx, at.Seq)
 		if err != nil {

@@ -117,7 +117,7 @@ func (v *verification) again(ctx context.Context, found *rankcore.Audit, where r
 		found.At, found.Drift = where.At, slices.DeleteFunc(found.Drift, ofPosition)
 		return true, nil
 	}
-	drift, err := v.a.place(ctx, v.board, where.At, v.due)
+	drift, err := v.a.place(ctx, where.At, v.due)
 	if err != nil {
 		return false, err
 	}
