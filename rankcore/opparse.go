@@ -2,8 +2,8 @@ package rankcore
 
 import (
 	"math/bits"
+	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // The fields of an operation, as bits of what was seen. The actions stand first, in OpKind's order.
@@ -136,11 +136,12 @@ func (p *opParser) score(op *Op) (what string, err error) {
 func (p *opParser) when(op *Op, text string) (what string) {
 	at, err := time.Parse(time.RFC3339, text)
 	switch {
-	case err != nil || !utf8.ValidString(text):
+	// time.Parse takes an hour of one digit and a decimal comma too, which RFC 3339 does not have.
+	case err != nil || text[len("2006-01-02T15")] != ':' || strings.Contains(text, ","):
 		return "at: want a time such as 2026-11-30T11:59:58Z (RFC 3339)"
-	case at.After(p.now.Add(MaxAhead)):
+	case at.After(p.now.Add(p.ahead)):
 		return "at: more than 24 hours ahead"
-	case at.Year() < 1970:
+	case at.Unix() < 0: // by UTC, as the log writes it
 		return "at: before 1970"
 	}
 	op.At = at.UTC().Truncate(time.Millisecond)

@@ -52,7 +52,7 @@ type Message struct {
 // ParseOps reads the body of a write: {"ops":[...]}, strictly. Every operation is checked; now is the
 // clock that At is held against. It fails with a *BodyError or with OpErrors.
 func ParseOps(b *Board, body []byte, now time.Time) ([]Op, error) {
-	p := opParser{scanner: scanner{text: string(body)}, board: b, now: now}
+	p := opParser{scanner: scanner{text: string(body)}, board: b, now: now, ahead: MaxAhead}
 	if err := p.body(false); err != nil {
 		return nil, err
 	}
@@ -62,11 +62,15 @@ func ParseOps(b *Board, body []byte, now time.Time) ([]Op, error) {
 	return p.ops, nil
 }
 
+// clockDrift is how far the log server's clock may be behind that of a gateway. What a gateway acknowledged by its
+// own clock must not turn into a dead letter by the other.
+const clockDrift = time.Hour
+
 // ParseMessage reads a log message that was stored at the given time. Operations without an id take theirs
 // from msgID (the message's Nats-Msg-Id) and their index, where there is one. Operations that can never
 // apply are in Bad. A *BodyError means that nothing of the message can be used.
 func ParseMessage(b *Board, payload []byte, msgID string, stored time.Time) (Message, error) {
-	p := opParser{scanner: scanner{text: string(payload)}, board: b, now: stored, msgID: msgID}
+	p := opParser{scanner: scanner{text: string(payload)}, board: b, now: stored, ahead: MaxAhead + clockDrift, msgID: msgID}
 	if err := p.body(true); err != nil {
 		return Message{}, err
 	}
@@ -78,6 +82,7 @@ type opParser struct {
 	scanner
 	board *Board
 	now   time.Time
+	ahead time.Duration // how far at may lie after now
 	msgID string
 
 	ops   []Op

@@ -99,6 +99,9 @@ func TestBadOpsAreRefusedByIndex(t *testing.T) {
 		{"other case", `{"User":"a","add":1}`, "unknown field"},
 		{"remove false", `{"user":"a","remove":false}`, "want true"},
 		{"a bad time", `{"user":"a","add":1,"at":"yesterday"}`, "RFC 3339"},
+		{"one digit for the hour", `{"user":"a","add":1,"at":"2026-11-30T1:59:58Z"}`, "RFC 3339"},
+		{"a decimal comma", `{"user":"a","add":1,"at":"2026-11-30T11:59:58,5Z"}`, "RFC 3339"},
+		{"before 1970 only in UTC", `{"user":"a","add":1,"at":"1970-01-01T00:00:00+05:00"}`, "1970"},
 		{"too far ahead", `{"user":"a","add":1,"at":"2026-12-01T12:00:01Z"}`, "24 hours"},
 		{"not an object", `5`, "object"},
 	} {
@@ -153,6 +156,22 @@ func TestMessagesAreRead(t *testing.T) {
 	for _, payload := range []string{"", "garbage", `{"ops":[{"user":"a","add":1}]}`, `{"v":2,"ops":[{"user":"a","add":1}]}`, `{"v":1,"mark":"other"}`, `{"v":1}`} {
 		if _, err := rankcore.ParseMessage(b, []byte(payload), "", now); err == nil {
 			t.Errorf("%q was taken", payload)
+		}
+	}
+}
+
+// What a gateway takes by its own clock counts, also when the log's server is behind it.
+func TestWhatIsAcceptedIsApplied(t *testing.T) {
+	b := board()
+	for _, at := range []string{"1970-01-01T00:00:00Z", "1970-01-01T05:00:00+05:00", "2026-12-01T12:00:00Z", "2026-12-02T01:59:59.999+14:00"} {
+		ops, err := rankcore.ParseOps(b, []byte(`{"ops":[{"user":"a","add":1,"at":"`+at+`"}]}`), now)
+		if err != nil {
+			t.Errorf("%s: %v", at, err)
+			continue
+		}
+		m, err := rankcore.ParseMessage(b, rankcore.AppendMessage(nil, b, ops), "", now.Add(-time.Minute))
+		if err != nil || len(m.Ops) != 1 || len(m.Bad) != 0 {
+			t.Errorf("%s in the log: %+v, %v", at, m, err)
 		}
 	}
 }
