@@ -9,16 +9,53 @@ import (
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"rankgate/rankcore"
 )
 
 // minimumVersion is the first Redis that refuses a script for lack of memory before it starts.
 const minimumVersion = 7
 
-// Check asks every master for the settings that scores depend on. Its error says what to change; until then, Redis may
-// drop parts of a board at will or leave a step half done.
-func (s *Store) Check(ctx context.Context) error {
+// Unfit is why boards must not be kept on a Redis as it is: it says what to change. Until then Redis may drop parts of
+// a board at will, leave a step half done, or hold a board that was made with other shards.
+type Unfit struct{ Why string }
+
+func (u *Unfit) Error() string { return u.Why }
+
+// Check asks every master for the settings that scores depend on, and whether boards that are there have the shards
+// they are to have. It fails with an *Unfit for each thing that is wrong, and with what else hindered it.
+func (s *Store) Check(ctx context.Context, boards ...*rankcore.Board) error {
 	ctx, cancel := context.WithTimeout(ctx, s.stepTimeout)
 	defer cancel()
+	err := s.checkNodes(ctx)
+	var unfit *Unfit
+	if err != nil && !errors.As(err, &unfit) {
+		return err // the boards would say the same
+	}
+	wrong := []error{err}
+	for _, b := range boards {
+		wrong = append(wrong, s.checkShards(ctx, b))
+	}
+	return errors.Join(wrong...)
+}
+
+// checkShards asks the first shard, which every board has, how many there are.
+func (s *Store) checkShards(ctx context.Context, b *rankcore.Board) error {
+	created, err := s.steps.HGet(ctx, prefix(b, 0)+"meta", "layout").Result()
+	if errors.Is(err, redis.Nil) || err == nil && created == layout(b) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("asking for the shards of board %q: %w", b.ID, err)
+	}
+	if version, shards, _ := strings.Cut(created, ":"); version == strconv.Itoa(layoutVersion) {
+		return &Unfit{fmt.Sprintf("board %q was created with %s shards, not %d: a shard count is fixed once the board exists, configure shards: %s",
+			b.ID, shards, b.Shards, shards)}
+	}
+	return &Unfit{fmt.Sprintf("board %q was created by another version of rankgate: its layout is %s, not %s", b.ID, created, layout(b))}
+}
+
+func (s *Store) checkNodes(ctx context.Context) error {
 	cluster, ok := s.steps.(*redis.ClusterClient)
 	if !ok {
 		return checkNode(ctx, s.steps)
@@ -44,10 +81,10 @@ func checkNode(ctx context.Context, node redis.Cmdable) error {
 	var wrong []error
 	version := infoField(info, "redis_version")
 	if major, _, _ := strings.Cut(version, "."); toInt(major) < minimumVersion {
-		wrong = append(wrong, fmt.Errorf("redis is version %s, at least %d is needed", version, minimumVersion))
+		wrong = append(wrong, &Unfit{fmt.Sprintf("redis is version %s, at least %d is needed", version, minimumVersion)})
 	}
 	if policy := infoField(info, "maxmemory_policy"); policy != "noeviction" {
-		wrong = append(wrong, fmt.Errorf("maxmemory-policy is %q, and would drop parts of a board: set it to noeviction", policy))
+		wrong = append(wrong, &Unfit{fmt.Sprintf("maxmemory-policy is %q, and would drop parts of a board: set it to noeviction", policy)})
 	}
 	return errors.Join(wrong...)
 }

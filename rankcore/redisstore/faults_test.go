@@ -131,7 +131,28 @@ func TestCheck(t *testing.T) {
 		t.Errorf("a Redis as it comes: %v", err)
 	}
 	server.Do("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
-	if err := s.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "noeviction") {
+	var unfit *redisstore.Unfit
+	if err := s.Check(t.Context()); !errors.As(err, &unfit) || !strings.Contains(err.Error(), "noeviction") {
 		t.Errorf("a Redis that evicts: %v, want what to set", err)
+	}
+}
+
+// TestCheckOfShards: a board keeps the shards it was created with.
+func TestCheckOfShards(t *testing.T) {
+	server := servers.Redis(t)
+	s, b := open(t, server.URL), board("shards")
+	if err := s.Check(t.Context(), b); err != nil {
+		t.Errorf("a board that is not there yet: %v", err)
+	}
+	w := newWriter(t, s, b)
+	w.fill(100)
+	if err := s.Check(t.Context(), b); err != nil {
+		t.Errorf("the board as it was created: %v", err)
+	}
+	other := *b
+	other.Shards *= 2
+	var unfit *redisstore.Unfit
+	if err := s.Check(t.Context(), &other); !errors.As(err, &unfit) || !strings.Contains(unfit.Why, fmt.Sprintf("configure shards: %d", b.Shards)) {
+		t.Errorf("with other shards: %v, want what to configure", err)
 	}
 }
