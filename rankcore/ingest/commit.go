@@ -26,6 +26,8 @@ const (
 	commitPatience = 3 * time.Second
 	// retryPause stands between two attempts when the answer came at once, and was no.
 	retryPause = 50 * time.Millisecond
+	// failingFor is how long health remembers a failed append that no other one followed.
+	failingFor = time.Minute
 )
 
 // request is one Append on its way. Its operations are encoded, without the frame around them.
@@ -48,6 +50,7 @@ type committer struct {
 	wake  chan struct{} // room for one
 	full  atomic.Bool   // the last message was refused for want of room
 	down  atomic.Bool   // the last message was given up
+	gave  atomic.Int64  // when, Unix nanoseconds; 0: the last message was stored
 
 	// mu guards waiting, bytes and closed. Never held while anything is sent.
 	mu      sync.Mutex
@@ -215,7 +218,7 @@ func (c *committer) commit(ctx context.Context, message []*request, payload []by
 	start := time.Now()
 	at, err := c.send(ctx, message, payload)
 	c.full.Store(errors.Is(err, ErrLogFull))
-	c.down.Store(err != nil)
+	c.tell(err)
 	m := &c.log.metrics
 	if err != nil {
 		m.failed.Inc()
@@ -229,6 +232,30 @@ func (c *committer) commit(ctx context.Context, message []*request, payload []by
 		}
 		r.done <- result{at: at, err: err}
 	}
+}
+
+// tell keeps what became of the last message for health, and logs when that changes: each caller only hears that
+// writes are not to be had, and the stream may look well while nothing can be appended, as with a full disk.
+func (c *committer) tell(err error) {
+	was := c.down.Swap(err != nil)
+	switch {
+	case err == nil:
+		c.gave.Store(0)
+		if was {
+			c.log.cfg.Logger.Info("appends succeed again", "board", c.board.ID)
+		}
+	default:
+		c.gave.Store(time.Now().UnixNano())
+		if !was {
+			c.log.cfg.Logger.Warn("an append failed", "board", c.board.ID, "err", err)
+		}
+	}
+}
+
+// failing reports whether the last message failed, and lately: when nobody writes, nothing more is known.
+func (c *committer) failing() bool {
+	gave := c.gave.Load()
+	return gave != 0 && time.Since(time.Unix(0, gave)) < failingFor
 }
 
 // send publishes until there is an answer, always under the same message id, so that a lost answer never

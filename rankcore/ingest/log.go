@@ -185,16 +185,20 @@ func (l *Log) Health() Health {
 		h.Bytes = v.bytes
 		h.Reachable = true
 	}
+	failing := false
 	for _, c := range l.committers {
 		h.Full = h.Full || c.full.Load()
+		failing = failing || c.failing()
 	}
 	switch trouble := l.trouble.Load(); {
+	case !l.cfg.Conn.IsConnected(): // first: what is asked meanwhile fails with other words
+		h.Reachable, h.Detail = false, "not connected"
 	case trouble != nil:
 		h.Reachable, h.Detail = false, (*trouble).Error()
-	case !l.cfg.Conn.IsConnected():
-		h.Reachable, h.Detail = false, "not connected"
 	case h.Full:
 		h.Detail = "full: nothing can be appended until old messages are dropped or max_bytes is raised"
+	case failing:
+		h.Detail = "reachable, but the last append failed"
 	}
 	return h
 }

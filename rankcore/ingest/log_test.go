@@ -3,6 +3,7 @@ package ingest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,37 @@ func TestFullLogRefusesAndResumes(t *testing.T) {
 	mustAppend(t, l, b, add("2", "alice", 1))
 	if h := l.Health(); h.Full || !h.Reachable {
 		t.Errorf("health after room was made: %+v", h)
+	}
+}
+
+// A stream that answers may still store nothing, as on a full disk: here it takes no message of that size.
+func TestFailingAppendsAreTold(t *testing.T) {
+	r := newRig(t)
+	b := testBoard("power", 1)
+	l, _ := r.runLog(nil, b)
+	mustAppend(t, l, b, add("1", "alice", 1))
+	limit := func(bytes int32) {
+		st, err := l.stream.js.Stream(t.Context(), StreamName)
+		if err == nil {
+			c := st.CachedInfo().Config
+			c.MaxMsgSize = bytes
+			_, err = l.stream.js.UpdateStream(t.Context(), c)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(8)
+	if _, err := l.Append(t.Context(), b, []rankcore.Op{add("2", "alice", 1)}); !errors.Is(err, ErrLogUnavailable) {
+		t.Fatalf("a stream that stores nothing answers %v", err)
+	}
+	if h := l.Health(); !h.Reachable || !strings.Contains(h.Detail, "append failed") {
+		t.Errorf("health while appends fail: %+v", h)
+	}
+	limit(-1)
+	mustAppend(t, l, b, add("2", "alice", 1))
+	if h := l.Health(); !h.Reachable || h.Detail != "" {
+		t.Errorf("health after appends succeed: %+v", h)
 	}
 }
 
