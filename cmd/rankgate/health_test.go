@@ -3,16 +3,22 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"rankgate/gateway"
+	"rankgate/loadtest/servers"
 	"rankgate/rankcore"
 	"rankgate/rankcore/ingest"
+	"rankgate/rankcore/redisstore"
 )
 
 func TestHealthNamesWhatIsWrong(t *testing.T) {
@@ -96,7 +102,7 @@ func TestGatewayHearsOfAppliersElsewhere(t *testing.T) {
 
 func TestStoreWatchRemembersTheLastLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		wrong := errors.New("maxmemory-policy is allkeys-lru")
+		wrong := &redisstore.Unfit{Why: "maxmemory-policy is allkeys-lru"}
 		var mended atomic.Bool
 		check := func(context.Context) error {
 			if mended.Load() {
@@ -109,7 +115,7 @@ func TestStoreWatchRemembersTheLastLook(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- w.run(ctx) }()
 		synctest.Wait()
-		if d := w.state(); d.State != gateway.Degraded || d.Detail != wrong.Error() {
+		if d := w.state(); d.State != gateway.Degraded || d.Detail != wrong.Why {
 			t.Errorf("after the first look: %+v", d)
 		}
 		mended.Store(true)
@@ -122,4 +128,36 @@ func TestStoreWatchRemembersTheLastLook(t *testing.T) {
 			t.Errorf("run: %v", err)
 		}
 	})
+}
+
+func TestStoreIsToldWithoutItsAddress(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 6379}, Err: syscall.ECONNREFUSED}
+	for name, c := range map[string]struct {
+		err   error
+		state gateway.State
+	}{
+		"fine":      {nil, gateway.OK},
+		"unfit":     {fmt.Errorf("10.1.2.3:6379: %w", &redisstore.Unfit{Why: "set it to noeviction"}), gateway.Degraded},
+		"refused":   {fmt.Errorf("asking Redis about itself: %w", refused), gateway.Down},
+		"in a list": {errors.Join(nil, fmt.Errorf("asking: %w", refused)), gateway.Down},
+		"late":      {fmt.Errorf("10.1.2.3:6379: %w", context.DeadlineExceeded), gateway.Down},
+		"no access": {errors.New("NOAUTH Authentication required."), gateway.Down},
+	} {
+		if d := dependencyOf(c.err); d.State != c.state || strings.Contains(d.Detail, "10.1.2.3") || (d.Detail == "") != (c.err == nil) {
+			t.Errorf("%s: %+v, want %s and no address", name, d, c.state)
+		}
+	}
+}
+
+func TestUnfitStoreIsRefusedAtTheStart(t *testing.T) {
+	redis := servers.Redis(t, servers.With("maxmemory-policy", "allkeys-lru"))
+	cfg := embedded(t)
+	cfg.StoreURL = redis.URL
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	started := func(string) { cancel() } // it must not come to this
+	err := serve(ctx, cfg, streams{out: io.Discard, err: io.Discard}, started)
+	if err == nil || !strings.Contains(err.Error(), "noeviction") {
+		t.Errorf("serve: %v, want what to set", err)
+	}
 }

@@ -69,6 +69,9 @@ func serve(ctx context.Context, cfg *config.Config, io streams, ready func(url s
 		return err
 	}
 	defer e.close()
+	if err := e.store.refuse(ctx); err != nil {
+		return err
+	}
 	url := publicURL(cfg.Listen, at.public)
 	fmt.Fprintln(io.out, startLine(cfg, url))
 	if key != "" {

@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"rankgate/gateway"
+	"rankgate/rankcore/redisstore"
 )
 
 const (
@@ -54,19 +58,48 @@ func (w *storeWatch) run(ctx context.Context) error {
 func (w *storeWatch) look(ctx context.Context) {
 	bound, cancel := context.WithTimeout(ctx, watchWithin)
 	defer cancel()
-	now := gateway.Dependency{State: gateway.OK}
-	if err := w.check(bound); err != nil {
-		now = gateway.Dependency{State: gateway.Degraded, Detail: strings.ReplaceAll(err.Error(), "\n", "; ")}
-	}
+	err := w.check(bound)
 	if ctx.Err() != nil {
 		return // the question was called off, not answered
 	}
+	now := dependencyOf(err)
 	if was := w.state(); was.State != now.State || was.Detail != now.Detail {
 		if now.State == gateway.OK {
 			w.log.Info("the store is as it should be")
 		} else {
-			w.log.Warn("the store is not as it should be", "cause", now.Detail)
+			w.log.Warn("the store is not as it should be", "cause", strings.ReplaceAll(err.Error(), "\n", "; "))
 		}
 	}
 	w.found.Store(&now)
+}
+
+// refuse fails when the store answers and must not hold the boards as it is. One that is away is waited for.
+func (w *storeWatch) refuse(ctx context.Context) error {
+	if w.check == nil {
+		return nil
+	}
+	bound, cancel := context.WithTimeout(ctx, watchWithin)
+	defer cancel()
+	var unfit *redisstore.Unfit
+	if err := w.check(bound); errors.As(err, &unfit) {
+		return fmt.Errorf("the store cannot be used: %w", err)
+	}
+	return nil
+}
+
+// dependencyOf is what /readyz says of the store. Its addresses are for the log: anybody may ask /readyz.
+func dependencyOf(err error) gateway.Dependency {
+	var unfit *redisstore.Unfit
+	var network net.Error
+	switch {
+	case err == nil:
+		return gateway.Dependency{State: gateway.OK}
+	case errors.As(err, &unfit):
+		return gateway.Dependency{State: gateway.Degraded, Detail: unfit.Why}
+	case errors.As(err, &network) && network.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		return gateway.Dependency{State: gateway.Down, Detail: "does not answer in time"}
+	case network != nil:
+		return gateway.Dependency{State: gateway.Down, Detail: "cannot be reached"}
+	}
+	return gateway.Dependency{State: gateway.Down, Detail: strings.ReplaceAll(err.Error(), "\n", "; ")}
 }

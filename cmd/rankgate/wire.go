@@ -25,6 +25,7 @@ type edge struct {
 	cfg    *config.Config
 	log    *slog.Logger
 	reg    *prometheus.Registry
+	store  *storeWatch
 	parts  []part
 	closes []func()
 }
@@ -60,6 +61,7 @@ func wire(cfg *config.Config, auth gateway.ServiceAuth, at sockets, log *slog.Lo
 	auditor := ingest.NewAuditor(ingest.AuditorConfig{
 		Log: oplog, Boards: e.cfg.Boards, Shards: store, Logger: log, Registerer: e.reg,
 	})
+	e.store = watch
 	known := &health{boards: cfg.Boards, log: oplog.Health, store: watch}
 	if cfg.Role != config.RoleGateway {
 		e.wireCore(oplog, store, casts, known)
@@ -158,7 +160,7 @@ func (e *edge) openStore() (coreStore, *storeWatch, error) {
 		return nil, nil, err
 	}
 	e.onClose(func() { _ = store.Close() }) // nothing asks it any more
-	watch := &storeWatch{check: store.Check, log: e.log}
+	watch := &storeWatch{check: func(ctx context.Context) error { return store.Check(ctx, e.cfg.Boards...) }, log: e.log}
 	e.add("store watch", watch.run)
 	return store, watch, nil
 }
