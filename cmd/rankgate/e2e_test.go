@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -8,7 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -182,6 +185,37 @@ func TestDemoPlaysAndLeavesNothing(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("demo: %v", err)
+	}
+	if left := dirEntries(t, temp); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A terminal that is closed takes away whoever read the output, and then hangs up.
+func TestDemoLeavesNothingWhenTheTerminalGoes(t *testing.T) {
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	temp := t.TempDir()
+	child := exec.CommandContext(t.Context(), path, "demo", "--listen", "127.0.0.1:0")
+	child.Env = append(os.Environ(), "TMPDIR="+temp)
+	out, err := child.StdoutPipe()
+	if err == nil {
+		err = child.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReaderSize(out, 16).ReadByte(); err != nil {
+		t.Fatal(err)
+	}
+	out.Close()
+	if err := child.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Wait(); err != nil {
+		t.Errorf("demo: %v, want exit code 0", err)
 	}
 	if left := dirEntries(t, temp); len(left) > 0 {
 		t.Errorf("left behind: %v", left)

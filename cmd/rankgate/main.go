@@ -13,6 +13,10 @@ import (
 
 func main() {
 	// More signals change nothing: a stop is bounded, and some senders tell the process and its group.
-	ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ends := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		ends = append(ends, syscall.SIGHUP) // the terminal is gone
+	}
+	ctx, _ := signal.NotifyContext(context.Background(), ends...)
 	os.Exit(run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os/signal"
 	"strings"
 	"syscall"
 
@@ -47,6 +48,7 @@ servers in log.monitors; unless all of them say that they do, /readyz calls the 
 // serve serves until ctx ends. Everything is stopped and closed when it returns. ready, where given, is told
 // the public URL once connections are taken.
 func serve(ctx context.Context, cfg *config.Config, io streams, ready func(url string)) error {
+	signal.Ignore(syscall.SIGPIPE) // whoever reads the output may leave; that must not end the process halfway
 	if cfg.Log.URL == config.Embedded || cfg.StoreURL == config.Embedded {
 		unlock, err := lockData(cfg.Data)
 		if err != nil {
