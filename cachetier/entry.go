@@ -21,7 +21,8 @@ const (
 // says of itself is settled here, by what was known when its load began: that the shards became current later
 // does not make it so, and an applier that falls behind later does not take from it what it has.
 type entry struct {
-	began    uint64 // the load's place in the Tier's order
+	began    uint64    // the load's place in the Tier's order
+	at       time.Time // when it began
 	page     *rankcore.Page
 	standing *rankcore.Standing
 
@@ -35,7 +36,7 @@ type entry struct {
 // newEntry lives for the bound, counted from the moment up to which it has everything: so that an answer called
 // fresh has every write that the log took more than a bound before.
 func newEntry(f *flight, bound time.Duration, page *rankcore.Page, standing *rankcore.Standing) *entry {
-	e := &entry{began: f.began, page: page, standing: standing, doubt: f.doubt}
+	e := &entry{began: f.began, at: f.at, page: page, standing: standing, doubt: f.doubt}
 	if e.sound() {
 		current := f.current
 		if standing != nil && standing.AsOf.Before(current) {
@@ -48,17 +49,36 @@ func newEntry(f *flight, bound time.Duration, page *rankcore.Page, standing *ran
 		e.until = time.Now().Add(shortLife)
 		e.stale = e.until
 	}
-	switch {
-	case e.doubt == "":
-	case page != nil:
-		e.page = &rankcore.Page{Meta: doubted(page.Meta, e.doubt), Entries: page.Entries} // the page is shared
-	case standing != nil:
-		copied := *standing
-		copied.Meta = doubted(standing.Meta, e.doubt)
-		e.standing = &copied
-	}
+	e.say(func(m rankcore.Meta) rankcore.Meta {
+		m = doubted(m, e.doubt)
+		m.Origin = f.origin
+		return m
+	})
 	e.nextRefresh.Store(f.at.Add(min(refreshPace, bound/4)).UnixNano())
 	return e
+}
+
+// kept is the entry as it is remembered: who finds it there did not wait for it.
+func (e *entry) kept() *entry {
+	k := &entry{began: e.began, at: e.at, page: e.page, standing: e.standing, doubt: e.doubt, stale: e.stale, until: e.until}
+	k.say(func(m rankcore.Meta) rankcore.Meta {
+		m.Origin = rankcore.FromMemory
+		return m
+	})
+	k.nextRefresh.Store(e.nextRefresh.Load())
+	return k
+}
+
+// say changes what the answer says of itself, in a copy: answers are shared.
+func (e *entry) say(change func(rankcore.Meta) rankcore.Meta) {
+	switch {
+	case e.page != nil:
+		e.page = &rankcore.Page{Meta: change(e.page.Meta), Entries: e.page.Entries}
+	case e.standing != nil:
+		copied := *e.standing
+		copied.Meta = change(copied.Meta)
+		e.standing = &copied
+	}
 }
 
 // noLaterThan makes the as_of of an answer that is not kept at most t: what it has may be newer than it says, not older.

@@ -39,6 +39,7 @@ func TestStatusFollowsTheApplier(t *testing.T) {
 		c := newCore()
 		a := &applier{}
 		tier := newTier(t, c, func(cfg *Config) { cfg.Progress = a })
+		topOf(t, tier)
 		fresh := topOf(t, tier)
 		a.says(func(time.Time) (rankcore.Progress, time.Time, bool) { return rankcore.Progress{}, time.Time{}, false })
 		if page := topOf(t, tier); page != fresh || page.Status != rankcore.Fresh {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"rankgate/rankcore"
 )
@@ -17,22 +18,24 @@ type key struct {
 	offset, limit int
 }
 
-// ask is a question: its key, and the board's definition, which the key stands for.
+// ask is a question: its key, the board's definition, which the key stands for, and since when its answer may
+// have been loaded.
 type ask struct {
 	board *rankcore.Board
 	key   key
+	since time.Time
 }
 
 func askTop(q rankcore.TopQuery) ask {
-	return ask{q.Board, key{board: q.Board.ID, season: q.Season, offset: q.Offset, limit: q.Limit}}
+	return ask{q.Board, key{board: q.Board.ID, season: q.Season, offset: q.Offset, limit: q.Limit}, q.Since}
 }
 
 func askRank(q rankcore.RankQuery) ask {
-	return ask{q.Board, key{board: q.Board.ID, season: q.Season, user: q.User, precision: q.Precision}}
+	return ask{q.Board, key{board: q.Board.ID, season: q.Season, user: q.User, precision: q.Precision}, q.Since}
 }
 
 func askAround(q rankcore.RowsQuery) ask {
-	return ask{q.Board, key{board: q.Board.ID, season: q.Season, user: q.Around, limit: q.Limit}}
+	return ask{q.Board, key{board: q.Board.ID, season: q.Season, user: q.Around, limit: q.Limit}, q.Since}
 }
 
 // kind is what the question is, for the metrics.
@@ -49,8 +52,10 @@ func (a ask) kind() kind {
 // exact reports whether the answer must be read after the question was asked.
 func (a ask) exact() bool { return a.key.precision == rankcore.Exact }
 
-// owned is the same question with strings of its own: a cached key outlives the request its user id may be a part of.
+// owned is the same question for whoever comes, with strings of its own: a cached key outlives the request its user id
+// may be a part of.
 func (a ask) owned() ask {
+	a.since = time.Time{}
 	a.key.user = rankcore.UserID(strings.Clone(string(a.key.user)))
 	return a
 }

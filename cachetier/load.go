@@ -31,6 +31,7 @@ type flights struct {
 type flight struct {
 	began   uint64
 	at      time.Time
+	origin  rankcore.Origin // for those who wait
 	current time.Time       // the answer will have everything the log had at this moment, unless there is
 	doubt   rankcore.Reason // a reason to doubt that
 	done    chan struct{}
@@ -47,11 +48,14 @@ func (t *Tier) fly(a ask, after uint64) *flight {
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	t.stamps(a.key.board) // from here on evictions of the board leave a stamp
-	if f := shard.byKey[a.key]; f != nil && f.began > max(after, t.barrier(a)) {
+	if f := shard.byKey[a.key]; f != nil && f.began > max(after, t.barrier(a)) && f.at.After(a.since) {
 		return f
 	}
 	a = a.owned()
 	f := &flight{began: t.clock.Add(1), at: time.Now(), done: make(chan struct{})}
+	if t.has(a) {
+		f.origin = rankcore.AskedAgain
+	}
 	f.current, f.doubt = t.current(a.board, f.at)
 	if overtaken := shard.byKey[a.key]; overtaken != nil {
 		overtaken.next = f
@@ -73,7 +77,7 @@ func (t *Tier) load(a ask, f *flight, shard *flights) {
 	if shard.byKey[a.key] == f {
 		delete(shard.byKey, a.key)
 		if err == nil && !a.exact() {
-			t.store(a, f.entry)
+			t.store(a, f.entry.kept())
 		}
 	}
 	if f.next != nil && err == nil {
@@ -115,6 +119,16 @@ func (t *Tier) store(a ask, e *entry) {
 	if a.key.user != "" {
 		other.Invalidate(a.key)
 	}
+}
+
+// has reports whether there is an entry, be it one that may not be served.
+func (t *Tier) has(a ask) bool {
+	_, answer := t.answers.GetIfPresent(a.key)
+	if answer || a.key.user == "" {
+		return answer
+	}
+	_, absent := t.absent.GetIfPresent(a.key)
+	return absent
 }
 
 // refresh begins a load behind the reader when e gets old, or when its page's board has changed.

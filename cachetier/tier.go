@@ -174,6 +174,9 @@ func (t *Tier) notRanked(season rankcore.SeasonID, doubt rankcore.Reason) (rankc
 // get is the entry that answers a: from memory, or from a load that began no earlier than it must.
 func (t *Tier) get(ctx context.Context, a ask) (*entry, error) {
 	now := time.Now()
+	if a.since.After(now) { // no load can be that late
+		a.since = time.Time{}
+	}
 	if e := t.cached(a, now); e != nil {
 		t.metrics.hits[a.kind()].Inc()
 		t.refresh(a, e, now)
@@ -220,7 +223,7 @@ func (t *Tier) cached(a ask, now time.Time) *entry {
 
 // serves reports whether e may still be given. One that was doubted goes as soon as nothing is doubted any more.
 func (t *Tier) serves(e *entry, a ask, now time.Time) bool {
-	if !now.Before(e.until) || e.began <= t.barrier(a) {
+	if !now.Before(e.until) || e.began <= t.barrier(a) || !e.at.After(a.since) {
 		return false
 	}
 	if e.doubt == "" {

@@ -18,6 +18,8 @@ func TestServedFromMemoryWithinTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCore()
 		tier := newTier(t, c)
+		topOf(t, tier)
+		rankOf(t, tier, "abe")
 		page, standing := topOf(t, tier), rankOf(t, tier, "abe")
 		for range 100 {
 			if topOf(t, tier) != page || rankOf(t, tier, "abe") != standing {

@@ -4,13 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // RanksQuery asks where several users stand, as precisely as Auto is.
 type RanksQuery struct {
 	Board  *Board
 	Season SeasonID
-	Users  []UserID // 1 to MaxUsers, repetitions allowed. Not modified
+	Users  []UserID  // 1 to MaxUsers, repetitions allowed. Not modified
+	Since  time.Time // see TopQuery
 }
 
 // Standings are where the users of a batch stand. They are shared: they must not be modified.

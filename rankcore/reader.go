@@ -49,6 +49,16 @@ func (p *Precision) UnmarshalText(text []byte) error { return parseName(precisio
 // MarshalText writes the precision's name.
 func (p Precision) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
+// Origin is how an answer was come by.
+type Origin uint8
+
+// The origins.
+const (
+	Asked      Origin = iota // the core was asked for it
+	AskedAgain               // likewise, because what memory had was too old
+	FromMemory               // it was there
+)
+
 // Meta is what every answer says of itself.
 type Meta struct {
 	Season  SeasonID
@@ -57,6 +67,7 @@ type Meta struct {
 	AsOf    time.Time // the answer was true at this moment
 	Version Position  // the newest message that changed the season's scores, as far as the answer knows
 	Total   int64     // members ranked in the season
+	Origin  Origin
 }
 
 // Page is a run of ranked rows. A Page is shared: it must not be modified.
@@ -80,10 +91,14 @@ type Standing struct {
 }
 
 // TopQuery asks for Limit rows from Offset on. Limit 0 asks for the Meta alone.
+//
+// Since, here and in the other queries, is for readers with a memory: an answer that they have must have been asked
+// for after it. Zero, or a moment that is still to come, asks for nothing.
 type TopQuery struct {
 	Board         *Board
 	Season        SeasonID
 	Offset, Limit int
+	Since         time.Time
 }
 
 // RankQuery asks where a user stands.
@@ -92,6 +107,7 @@ type RankQuery struct {
 	Season    SeasonID
 	User      UserID
 	Precision Precision
+	Since     time.Time // see TopQuery
 }
 
 // Reader answers questions about boards. Safe for concurrent use. Every method returns within ctx's

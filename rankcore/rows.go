@@ -1,6 +1,9 @@
 package rankcore
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // Limits of RowsQuery and RanksQuery. Readers rely on them; whoever asks checks them.
 const (
@@ -61,6 +64,8 @@ type RowsQuery struct {
 	// Around asks for this user's row and its neighbours: as many before as behind it where the ends allow, one
 	// more before it when Limit is even. After and Within are then not used.
 	Around UserID
+
+	Since time.Time // see TopQuery
 }
 
 // Gap is a place between rows: before every row whose key is larger, and in a tie before its user and every
