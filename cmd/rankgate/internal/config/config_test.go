@@ -195,7 +195,7 @@ func TestBrokenFiles(t *testing.T) {
 		"a list":         {"- a\n- b", "rankgate.yaml:1: want a mapping"},
 		"text":           {"hello", "rankgate.yaml:1: want a mapping"},
 		"two documents":  {"role: all\n---\nrole: all", "rankgate.yaml:3: a second document"},
-		"anchors":        {"role: &r all\ndata: *r", "rankgate.yaml:1: role: want one of"},
+		"anchors":        {"role: &r all\ndata: *r", "rankgate.yaml:1: role: anchors"},
 		"bytes":          {"\x00\x01", "rankgate.yaml:1: "},
 		"bare embedded":  {"role: core", "rankgate.yaml:1: role: core needs log.url and store.url"},
 		"keys, no mode":  {"auth: {service: {keys: [{name: a, sha256: " + strings.Repeat("ab", 32) + "}]}}", "rankgate.yaml:1: auth.service.keys: given, but"},
@@ -279,12 +279,26 @@ func TestPrintMasksAndReadsBack(t *testing.T) {
 	}
 }
 
+func TestByteOrderMarkIsNoKey(t *testing.T) {
+	if c := load(t, config.Source{File: write(t, "\ufefflisten: 127.0.0.1:9000\r\n")}); c.Listen != "127.0.0.1:9000" {
+		t.Errorf("listen = %s", c.Listen)
+	}
+}
+
+func TestAnchorsAreNamed(t *testing.T) {
+	_, err := config.Load(config.Source{File: write(t, "boards:\n  a: &x\n    scale: 2\n  b: *x\n")})
+	if err == nil || strings.Count(err.Error(), "aliases (*)") != 2 {
+		t.Errorf("Load: %v, want both lines told", err)
+	}
+}
+
 func TestMaskURL(t *testing.T) {
 	for in, want := range map[string]string{
 		"embedded":                                 "embedded",
 		"redis://h:6379/0":                         "redis://h:6379/0",
 		"redis://:pw@h:6379/0":                     "redis://:****@h:6379/0",
 		"nats://token@h:4222":                      "nats://****@h:4222",
+		"redis+cluster://u:pw@a:7000,u:pw@b:7000":  "redis+cluster://u:****@a:7000,****@b:7000",
 		"nats://u:p@h:4222,nats://u:p@i:4222":      "nats://u:****@h:4222,nats://u:****@i:4222",
 		"redis://h:6379/0?password=pw&read_only=1": "redis://h:6379/0?password=****&read_only=1",
 	} {

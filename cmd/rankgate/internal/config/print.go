@@ -81,6 +81,11 @@ func MaskURL(text string) string {
 }
 
 func maskOne(text string) string {
+	if !strings.Contains(text, "://") { // a further host of a list, which must not have credentials and may
+		if at := strings.LastIndex(text, "@"); at >= 0 {
+			return masked + text[at:]
+		}
+	}
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil && !strings.ContainsAny(text, "@/?") {
 		return text // a further host, 10.0.0.2:7001, whose scheme stands before the first one

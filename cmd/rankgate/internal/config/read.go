@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -38,6 +39,7 @@ func (r *reader) problem(at place, path, format string, args ...any) {
 
 // source reads a YAML text for key k.
 func (r *reader) source(k key, path string, src []byte) {
+	src = bytes.TrimPrefix(src, []byte("\ufeff"))                         // some editors begin a file so
 	file, err := parser.ParseBytes(src, 0, parser.AllowDuplicateMapKey()) // duplicates are found here, all of them
 	if err != nil {
 		line, text := 1, err.Error()
@@ -75,8 +77,12 @@ func lineOf(n ast.Node) int {
 // node reads the value n for key k.
 func (r *reader) node(k key, path string, n ast.Node) {
 	at := r.place(lineOf(n))
-	if _, empty := n.(*ast.NullNode); empty {
+	switch n.(type) {
+	case *ast.NullNode:
 		r.problem(at, path, "has no value; want %s", k.want())
+		return
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
+		r.problem(at, path, "anchors (&), aliases (*) and tags (!) are not supported: write the value out")
 		return
 	}
 	switch k := k.(type) {
