@@ -177,6 +177,45 @@ func BenchmarkTop(b *testing.B) {
 	}
 }
 
+// BenchmarkRows asks for pages of 100 near and far, for the rows around users, and for batches of 200.
+func BenchmarkRows(b *testing.B) {
+	c := newCrowd(b, "", benchMembers)
+	anybody := func() rankcore.UserID { return crowdUser(c.rand.IntN(benchMembers)) }
+	for _, ask := range []struct {
+		name  string
+		query func() rankcore.RowsQuery
+	}{
+		{"first", func() rankcore.RowsQuery { return rankcore.RowsQuery{Limit: 100} }},
+		{"deep", func() rankcore.RowsQuery {
+			return rankcore.RowsQuery{Limit: 100, After: rankcore.Place{Score: rankcore.Score(c.rand.IntN(1_000_000)), User: anybody()}}
+		}},
+		{"around-11", func() rankcore.RowsQuery { return rankcore.RowsQuery{Limit: 11, Around: anybody()} }},
+	} {
+		b.Run(ask.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				q := ask.query()
+				q.Board, q.Season = c.board, "all"
+				if _, err := c.store.Rows(b.Context(), q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("batch-200", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			users := make([]rankcore.UserID, rankcore.MaxUsers)
+			for i := range users {
+				users[i] = anybody()
+			}
+			if _, err := c.store.Ranks(b.Context(), rankcore.RanksQuery{Board: c.board, Season: "all", Users: users}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
 // BenchmarkMemory tells what a member costs beyond the bytes of its id, when every score has changed once.
 func BenchmarkMemory(b *testing.B) {
 	var before, after runtime.MemStats

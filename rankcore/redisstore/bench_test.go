@@ -166,3 +166,62 @@ func BenchmarkRead(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkLists asks a board of 256 shards for pages of 100 near and far, also inside a tie of all members, for the
+// rows around users, and for batches of 200.
+func BenchmarkLists(b *testing.B) {
+	server := servers.Redis(b)
+	spread, tied := board("spread"), board("tied")
+	spread.Shards, tied.Shards = 256, 256
+	store := open(b, server.URL)
+	const members = 1_000_000
+	w := newWriter(b, store, spread)
+	w.fill(members)
+	all := newWriter(b, store, tied)
+	for from := 0; from < members/10; from += 50_000 {
+		var ops []rankcore.Op
+		for i := range 50_000 {
+			ops = append(ops, set(user(from+i), 7))
+		}
+		all.write(ops...)
+	}
+	measure := func(name string, ask func() error) {
+		b.Run(name, func(b *testing.B) {
+			before := cpu(b, server)
+			for b.Loop() {
+				if err := ask(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric((cpu(b, server)-before)*1e3/float64(b.N), "redis-ms/op")
+		})
+	}
+	rows := func(q rankcore.RowsQuery) error {
+		q.Season = "all"
+		_, err := store.Rows(b.Context(), q)
+		return err
+	}
+	anybody := func() rankcore.UserID { return user(w.rnd.IntN(members)) }
+	batch := func(first ...rankcore.UserID) error {
+		users := first
+		for len(users) < rankcore.MaxUsers {
+			users = append(users, anybody())
+		}
+		_, err := store.Ranks(b.Context(), rankcore.RanksQuery{Board: spread, Season: "all", Users: users})
+		return err
+	}
+	top, err := store.Top(b.Context(), rankcore.TopQuery{Board: spread, Season: "all", Limit: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	measure("page-first", func() error { return rows(rankcore.RowsQuery{Board: spread, Limit: 100}) })
+	measure("page-deep", func() error {
+		return rows(rankcore.RowsQuery{Board: spread, Limit: 100, After: rankcore.Place{Score: rankcore.Score(w.rnd.IntN(1_000_000)), User: anybody()}})
+	})
+	measure("page-in-tie", func() error {
+		return rows(rankcore.RowsQuery{Board: tied, Limit: 100, After: rankcore.Place{Score: 7, User: user(w.rnd.IntN(members / 10))}})
+	})
+	measure("around-11", func() error { return rows(rankcore.RowsQuery{Board: spread, Limit: 11, Around: anybody()}) })
+	measure("batch-200", func() error { return batch() })
+	measure("batch-200-with-the-first", func() error { return batch(top.Entries[0].User) })
+}
