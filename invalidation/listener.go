@@ -157,7 +157,7 @@ func (l *Listener) believe(source string, boards []rankcore.Progress, now time.T
 		case young:
 			view.beacon(source, p, now)
 		default:
-			view.applied(source, p.Applied)
+			view.oldBeacon(source, p)
 		}
 	}
 }

@@ -17,8 +17,9 @@ const maxReports = 16
 type view struct {
 	freshness time.Duration
 	reports   atomic.Pointer[[]report]
+	passages  atomic.Pointer[[]passage] // in the order they were heard
 
-	// mu guards moved, which is closed and replaced when a source says it moved on.
+	// mu guards moved, which is closed and replaced with each piece of news about positions.
 	mu    sync.Mutex
 	moved chan struct{}
 }
@@ -28,6 +29,7 @@ type report struct {
 	source   string
 	progress rankcore.Progress
 	applied  rankcore.Position
+	whole    bool // every shard is there
 	heard    time.Time
 	touched  time.Time
 }
@@ -35,11 +37,23 @@ type report struct {
 func newView(freshness time.Duration) *view {
 	v := &view{freshness: freshness, moved: make(chan struct{})}
 	v.reports.Store(new([]report))
+	v.passages.Store(new([]passage))
 	return v
 }
 
 func (v *view) beacon(source string, p rankcore.Progress, now time.Time) {
-	v.update(source, func(r *report) { r.progress, r.applied, r.heard = p, p.Applied, now })
+	v.update(source, func(r *report) {
+		r.progress, r.applied, r.heard, r.whole = p, p.Applied, now, p.ShardsOut == 0
+	})
+}
+
+// oldBeacon takes over what stays true of a beacon that was held up on its way.
+func (v *view) oldBeacon(source string, p rankcore.Progress) {
+	v.update(source, func(r *report) {
+		if r.applied.Seq < p.Applied.Seq {
+			r.applied, r.whole = p.Applied, p.ShardsOut == 0
+		}
+	})
 }
 
 // applied takes over the position of a change. A shard that catches up changes at positions long passed;
@@ -64,11 +78,13 @@ func (v *view) update(source string, change func(*report)) {
 		}
 		i = len(reports) - 1
 	}
-	was := reports[i].applied
+	was, now := reports[i], time.Now()
 	change(&reports[i])
-	reports[i].touched = time.Now()
+	is := &reports[i]
+	is.touched = now
+	v.pass(was.applied, is.applied, is.whole, now)
 	v.reports.Store(&reports)
-	if reports[i].applied != was {
+	if is.applied != was.applied || is.whole != was.whole {
 		v.mu.Lock()
 		close(v.moved)
 		v.moved = make(chan struct{})
