@@ -93,6 +93,18 @@ func (e *entry) noLaterThan(t time.Time) {
 	}
 }
 
+// asOf is when what the entry shows was true; zero where it shows nothing.
+func (e *entry) asOf() time.Time {
+	switch {
+	case e.page != nil && e.page.Status != rankcore.Updating:
+		return e.page.AsOf
+	case e.standing != nil && e.standing.Status != rankcore.Updating:
+		return e.standing.AsOf
+	default:
+		return time.Time{}
+	}
+}
+
 // sound reports whether the source called the answer fresh. That a user is not ranked always is.
 func (e *entry) sound() bool {
 	switch {

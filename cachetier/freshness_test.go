@@ -86,6 +86,35 @@ func TestFreshIsCountedFromTheAppliersWord(t *testing.T) {
 	})
 }
 
+// A doubted answer is left for a load when the doubt ends, and may be served again when it comes back. If the load
+// found the core sick, with a last answer that is newer, as_of must not go back after that has been shown.
+func TestDoubtThatComesAndGoesTurnsNothingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, a := newCore(), &applier{}
+		tier := newTier(t, c, func(cfg *Config) { cfg.Progress = a })
+		out := 1
+		a.says(func(now time.Time) (rankcore.Progress, time.Time, bool) {
+			return rankcore.Progress{CaughtUp: now, ShardsOut: out}, now, true
+		})
+		rankOf(t, tier, "abe")
+		time.Sleep(10 * time.Millisecond)
+		out = 0
+		c.status.Store(rankcore.Stale)
+		held := newHold()
+		c.hold.Store(held)
+		caller := make(chan *rankcore.Standing, 1)
+		go func() { caller <- rankOf(t, tier, "abe") }()
+		<-held.read
+		out = 1
+		c.hold.Store(nil)
+		close(held.release)
+		shown := <-caller
+		if next := rankOf(t, tier, "abe"); next.AsOf.Before(shown.AsOf) {
+			t.Errorf("as of %v after an answer as of %v", next.AsOf, shown.AsOf)
+		}
+	})
+}
+
 // The source's own doubt has its reason, whatever the applier says.
 func TestNothingIsMadeFresher(t *testing.T) {
 	c := newCore()

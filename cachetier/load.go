@@ -105,10 +105,10 @@ func (t *Tier) read(a ask) (page *rankcore.Page, standing *rankcore.Standing, er
 	return page, standing, err
 }
 
-// store keeps e, unless what is there may still be served and is better: e is not sound, or doubted where that is
-// not. It needs the flight shard's lock.
+// store keeps e, unless what is there may still be served and is better: e is not sound and shows nothing newer, or
+// is doubted where that is not. It needs the flight shard's lock.
 func (t *Tier) store(a ask, e *entry) {
-	if kept := t.cached(a, time.Now()); kept != nil && (!e.sound() || e.doubt != "" && kept.doubt == "") {
+	if kept := t.cached(a, time.Now()); kept != nil && (!e.sound() && !e.asOf().After(kept.asOf()) || e.doubt != "" && kept.doubt == "") {
 		return
 	}
 	keep, other := t.answers, t.absent
