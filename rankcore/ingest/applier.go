@@ -54,6 +54,8 @@ type Applier struct {
 	metrics  applierMetrics
 	status   atomic.Pointer[ApplierStatus]
 
+	complained atomic.Int64 // when it was last said why shards fail, in Unix nanoseconds
+
 	// What follows belongs to the goroutine of Run.
 	main     lane
 	feed     *feed
@@ -197,7 +199,9 @@ const nearMessages = 2000
 // ask reads every shard's position and returns the different ones, ascending.
 func (a *Applier) ask(ctx context.Context) []rankcore.Position {
 	var all []rankcore.Position
-	for s, res := range a.store.Positions(ctx, a.board) {
+	positions := a.store.Positions(ctx, a.board)
+	a.complain(positions)
+	for s, res := range positions {
 		sh := &a.main.shards[s]
 		*sh = shard{delay: sh.delay}
 		switch res.State {
@@ -246,9 +250,11 @@ func (a *Applier) handle(ctx context.Context, item fed) error {
 		if a.stream.reconnects() != a.feed.links {
 			return a.drop(errSession)
 		}
+		began := time.Now()
 		if err := a.put(ctx, &a.main, r); err != nil {
 			return a.drop(err)
 		}
+		a.feed.pace.Store(int64(a.rest(time.Since(began))))
 		a.catchUp(ctx)
 	}
 	a.metrics.lag.Set(float64(item.lag))
@@ -264,10 +270,24 @@ func (a *Applier) handle(ctx context.Context, item fed) error {
 	return nil
 }
 
+// Bounds of the pause between small runs.
+const (
+	restShare = 10 // a run is given this many times the time it takes
+	maxRest   = 100 * time.Millisecond
+)
+
+// rest is the time from one run to the next, when applying one takes so long. A step costs the store the same
+// whether it holds one operation or twenty, so many small runs would keep it busy with little. Waiting a
+// few times as long as the work takes makes runs larger, costs a tenth of the freshness bound at most, and
+// nothing where applying is quick, where messages are few, and where a whole run has arrived already.
+func (a *Applier) rest(took time.Duration) time.Duration {
+	return min(restShare*took, maxRest, a.board.Freshness/10)
+}
+
 // put buries a run's dead letters, applies it to a lane and announces what changed.
 func (a *Applier) put(ctx context.Context, l *lane, r *run) error {
 	if len(r.dead) > 0 {
-		if err := a.stream.bury(ctx, a.board.ID, r.dead); err != nil {
+		if err := a.owner.bury(ctx, a.board.ID, r.dead); err != nil {
 			return err
 		}
 		a.metrics.dead.Add(float64(len(r.dead)))
@@ -313,7 +333,24 @@ func (a *Applier) apply(ctx context.Context, steps []rankcore.Step) []rankcore.S
 	began := time.Now()
 	results := a.store.Apply(ctx, a.board, steps)
 	a.metrics.stepSeconds.Observe(time.Since(began).Seconds())
+	a.complain(results)
 	return results
+}
+
+// complainEvery is how often an operator is told why shards fail. They may fail for ever, for instance when the
+// configuration has another number of shards than the board was created with.
+const complainEvery = 10 * time.Second
+
+// complain says why the first of the shards that failed did. Lanes call it too.
+func (a *Applier) complain(results []rankcore.StepResult) {
+	i := slices.IndexFunc(results, func(r rankcore.StepResult) bool { return r.State == rankcore.StepFailed })
+	if i < 0 {
+		return
+	}
+	now, last := time.Now().UnixNano(), a.complained.Load()
+	if now-last >= int64(complainEvery) && a.complained.CompareAndSwap(last, now) {
+		a.log.Warn("shards do not answer or take no steps; tried again until they do", "err", results[i].Err)
+	}
 }
 
 func (a *Applier) count(outcomes []rankcore.Outcome) {

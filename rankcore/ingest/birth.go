@@ -22,25 +22,32 @@ func (v view) startOf(id rankcore.BoardID) uint64 {
 	return 1
 }
 
-// birth records where boards begin that are new on a log which has already dropped messages. It happens
-// before this process appends anything. A board that has messages, or had a beginning before, is not new.
+// knows reports whether some process was ever configured with the board.
+func (v view) knows(id rankcore.BoardID) bool { return v.metadata[birthKey+string(id)] != "" }
+
+// birth records where boards begin: at the log's first message, or for a board that is new on a log which has
+// already dropped messages, behind what it has. It happens before this process appends anything. A board that
+// has messages, or had a beginning before, is not new: when an operator purges the log, its shards are to be
+// rebuilt, not to begin again.
 func (l *Log) birth(ctx context.Context, v *view) error {
 	old := l.seen.Load()
-	if v.first <= 1 || old != nil && old.created.Equal(v.created) && maps.Equal(old.metadata, v.metadata) {
+	if old != nil && old.created.Equal(v.created) && maps.Equal(old.metadata, v.metadata) {
 		return nil
 	}
 	add := map[string]string{}
 	for _, b := range l.cfg.Boards {
-		if _, known := v.metadata[birthKey+string(b.ID)]; known {
+		if v.knows(b.ID) {
 			continue
 		}
 		newest, err := l.stream.newest(ctx, b.ID)
 		if err != nil {
 			return err
 		}
-		if newest.IsNone() {
-			add[birthKey+string(b.ID)] = strconv.FormatUint(v.last+1, 10)
+		first := uint64(1)
+		if v.first > 1 && newest.IsNone() {
+			first = v.last + 1
 		}
+		add[birthKey+string(b.ID)] = strconv.FormatUint(first, 10)
 	}
 	if len(add) == 0 {
 		return nil

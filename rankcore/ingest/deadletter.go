@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/nats-io/nats.go"
@@ -33,6 +34,18 @@ type letter struct {
 
 // deadBody bounds what of a message goes along.
 const deadBody = 64 << 10
+
+// bury stores dead letters. Their stream is made again when somebody removed it: they must not hold up what can apply.
+func (l *Log) bury(ctx context.Context, id rankcore.BoardID, dead []deadLetter) error {
+	err := l.stream.bury(ctx, id, dead)
+	if !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrNoResponders) {
+		return err
+	}
+	if err := l.settleStream(ctx, l.wantedDead()); err != nil {
+		return fmt.Errorf("stream %s: %w", DeadStreamName, err)
+	}
+	return l.stream.bury(ctx, id, dead)
+}
 
 // bury stores dead letters under message ids of their own, so that reading the same messages again does not
 // store them twice within the stream's window. A run's position passes only after it succeeded.

@@ -100,6 +100,9 @@ func (l *Log) settleStream(ctx context.Context, want jetstream.StreamConfig) err
 	if have.Storage != want.Storage || have.Retention != want.Retention {
 		return fmt.Errorf("kept in %v with retention %v; it must be file storage with limits", have.Storage, have.Retention)
 	}
+	if have.PersistMode != want.PersistMode || have.AllowMsgTTL {
+		return errors.New("it confirms before it stores, or lets messages expire by themselves; that cannot be changed, and may lose operations")
+	}
 	next, changed := settings(have, want)
 	if len(changed) == 0 {
 		return nil
@@ -126,6 +129,7 @@ func settings(have, want jetstream.StreamConfig) (next jetstream.StreamConfig, c
 	fix(have.MaxAge != 0, "max_age", func() { next.MaxAge = 0 })
 	fix(have.MaxMsgs > 0, "max_msgs", func() { next.MaxMsgs = -1 })
 	fix(have.MaxMsgsPerSubject > 0, "max_msgs_per_subject", func() { next.MaxMsgsPerSubject = -1 })
+	fix(have.AllowRollup, "allow_rollup_hdrs", func() { next.AllowRollup = false })
 	fix(have.NoAck, "no_ack", func() { next.NoAck = false })
 	fix(have.Duplicates < want.Duplicates, "duplicate_window", func() { next.Duplicates = want.Duplicates })
 	fix(len(have.Subjects) != 1 || have.Subjects[0] != want.Subjects[0], "subjects", func() { next.Subjects = want.Subjects })

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"rankgate/rankcore"
@@ -23,6 +24,8 @@ type feed struct {
 	links   uint64 // reconnects when the session was opened
 	reader  *reader
 	lookout lookout
+	pace    atomic.Int64 // nanoseconds from one run to the next, as long as they are small; see Applier.rest
+	given   time.Time    // when the last run was given
 
 	out    chan fed
 	cancel context.CancelFunc
@@ -52,7 +55,7 @@ func (a *Applier) startFeed(ctx context.Context, ss *session, prev, limit rankco
 				return
 			}
 			if item.run != nil {
-				prev = item.run.to
+				prev, f.given = item.run.to, time.Now()
 			}
 		}
 	}()
@@ -67,6 +70,30 @@ func (f *feed) stop() {
 	f.cancel()
 	<-f.done
 }
+
+// gather lets messages arrive until the next run is due or large. The first run after a silence is due at once.
+func (f *feed) gather(ctx context.Context, ss *session) {
+	wait := time.Until(f.given.Add(time.Duration(f.pace.Load())))
+	if wait <= 0 {
+		return
+	}
+	due := time.NewTimer(wait)
+	defer due.Stop()
+	look := time.NewTicker(gatherLook)
+	defer look.Stop()
+	for ss.arrived() < maxRunBytes {
+		select {
+		case <-ctx.Done():
+			return
+		case <-due.C:
+			return
+		case <-look.C:
+		}
+	}
+}
+
+// gatherLook is how often a feed that gathers looks whether it has enough.
+const gatherLook = 5 * time.Millisecond
 
 // read makes the next item: it waits for a first message and takes what else has arrived.
 func (f *feed) read(ctx context.Context, ss *session, prev, limit rankcore.Position) fed {
@@ -85,6 +112,9 @@ func (f *feed) read(ctx context.Context, ss *session, prev, limit rankcore.Posit
 				return fed{err: errBranch}
 			}
 			item.limit = true
+		}
+		if len(entries) == 0 && !item.limit {
+			f.gather(ctx, ss)
 		}
 		entries = append(entries, *e)
 		size += len(e.data)

@@ -119,7 +119,6 @@ func (l *lane) settle(r *run, t *task, step *rankcore.Step, res *rankcore.StepRe
 		sh.astray()
 		return true
 	default:
-		l.a.log.Debug("step failed", "shard", t.shard, "err", res.Err)
 		sh.failed(time.Now())
 		return true
 	}

@@ -146,7 +146,7 @@ func (l *Log) look(ctx context.Context) error {
 	if err := l.reference.check(ctx); err != nil {
 		return err
 	}
-	if err := l.strays(ctx); err != nil {
+	if err := l.strays(ctx, v); err != nil {
 		return err
 	}
 	return l.trim.trim(ctx, v)

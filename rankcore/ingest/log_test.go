@@ -120,6 +120,7 @@ func TestStreamSettingsThatLoseMessagesAreMended(t *testing.T) {
 	eventually(t, func() string {
 		_, err := s.js.CreateStream(t.Context(), jetstream.StreamConfig{
 			Name: StreamName, Subjects: []string{"rankgate.ops.*"}, MaxAge: time.Hour, MaxMsgs: 10, Discard: jetstream.DiscardOld,
+			AllowRollup: true,
 		})
 		if err != nil {
 			return err.Error()
@@ -133,8 +134,29 @@ func TestStreamSettingsThatLoseMessagesAreMended(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := st.CachedInfo().Config; c.MaxAge != 0 || c.MaxMsgs != -1 || c.Discard != jetstream.DiscardNew || c.MaxBytes != 1<<30 {
+	if c := st.CachedInfo().Config; c.MaxAge != 0 || c.MaxMsgs != -1 || c.Discard != jetstream.DiscardNew || c.MaxBytes != 1<<30 || c.AllowRollup {
 		t.Errorf("settings: %+v", c)
+	}
+}
+
+// What cannot be changed and may lose operations is refused: nothing is confirmed on such a stream.
+func TestStreamThatLosesMessagesForGoodIsRefused(t *testing.T) {
+	for _, c := range []jetstream.StreamConfig{{AllowMsgTTL: true}, {PersistMode: jetstream.AsyncPersistMode}, {Storage: jetstream.MemoryStorage}} {
+		r := newRig(t)
+		c.Name, c.Subjects = StreamName, []string{"rankgate.ops.>"}
+		eventually(t, func() string {
+			if _, err := r.raw().js.CreateStream(t.Context(), c); err != nil {
+				return err.Error()
+			}
+			return ""
+		})
+		l, _ := r.runLog(nil, testBoard("power", 1))
+		eventually(t, func() string {
+			if h := l.Health(); h.Reachable || !strings.Contains(h.Detail, "stream "+StreamName) {
+				return fmt.Sprintf("%+v", h)
+			}
+			return ""
+		})
 	}
 }
 

@@ -95,7 +95,7 @@ func (m *mending) read(ctx context.Context, ss *session) error {
 			size += len(e.data)
 		}
 		r := m.rd.understand(rankcore.Position{}, entries)
-		if err := m.a.stream.bury(ctx, m.a.board.ID, r.dead); err != nil {
+		if err := m.a.owner.bury(ctx, m.a.board.ID, r.dead); err != nil {
 			return err
 		}
 		for _, w := range m.wounds {

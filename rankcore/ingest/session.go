@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,6 +17,8 @@ const (
 	// pullMessages and pullBytes bound what one request to the server brings.
 	pullMessages = 1024
 	pullBytes    = 8 << 20
+	// statusRoom is for the server's own words between the messages.
+	statusRoom = 64
 	// pullWait is how long the server holds a request when there is nothing: so often an idle session
 	// learns that it has everything.
 	pullWait = 100 * time.Millisecond
@@ -35,7 +38,9 @@ type session struct {
 	stream  stream
 	board   rankcore.BoardID
 	sub     *nats.Subscription
-	pull    string // subject that asks for more
+	in      chan *nats.Msg // what has arrived and is not read yet
+	held    atomic.Int64   // bytes of it
+	pull    string         // subject that asks for more
 	reply   string
 	opened  view
 	links   uint64 // reconnects when it was opened
@@ -63,7 +68,7 @@ type from struct {
 func (s stream) open(ctx context.Context, id rankcore.BoardID, at from) (*session, error) {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
-	ss := &session{stream: s, board: id, links: s.reconnects()}
+	ss := &session{stream: s, board: id, links: s.reconnects(), in: make(chan *nats.Msg, pullMessages+statusRoom)}
 	var err error
 	if ss.opened, err = s.look(ctx); err != nil {
 		return nil, err
@@ -88,13 +93,23 @@ func (s stream) open(ctx context.Context, id rankcore.BoardID, at from) (*sessio
 	}
 	ss.pull = "$JS.API.CONSUMER.MSG.NEXT." + StreamName + "." + consumer.CachedInfo().Name
 	ss.reply = nats.NewInbox()
-	if ss.sub, err = s.conn.SubscribeSync(ss.reply); err != nil {
+	if ss.sub, err = s.conn.Subscribe(ss.reply, ss.arrive); err != nil {
 		return nil, fmt.Errorf("open a session on the log: %w", err)
 	}
 	if err := ss.sub.SetPendingLimits(-1, -1); err != nil { // a request bounds what comes
 		return nil, errors.Join(err, ss.sub.Unsubscribe())
 	}
 	return ss, nil
+}
+
+// arrive is called for every message. A synchronous subscription of nats.go is no choice: it takes a stored
+// message with the header "Status: 503" for an error of the request.
+func (ss *session) arrive(msg *nats.Msg) {
+	select {
+	case ss.in <- msg:
+		ss.held.Add(int64(len(msg.Data)))
+	default: // more than was asked for; the gap in the consumer's count ends the session
+	}
 }
 
 // close ends the subscription; the server forgets the consumer by itself, and at once when it can be told.
@@ -127,11 +142,9 @@ func (ss *session) fill(ctx context.Context) error {
 				return err
 			}
 		}
-		wait, cancel := context.WithTimeout(ctx, pullWait+pullPatience)
-		msg, err := ss.sub.NextMsgWithContext(wait)
-		cancel()
+		msg, err := ss.next(ctx)
 		if err != nil {
-			return fmt.Errorf("%w: %w", errSession, err)
+			return err
 		}
 		ended, err := ss.take(msg)
 		if err != nil || ended {
@@ -141,14 +154,27 @@ func (ss *session) fill(ctx context.Context) error {
 	return nil
 }
 
+func (ss *session) next(ctx context.Context) (*nats.Msg, error) {
+	silent := time.NewTimer(pullWait + pullPatience)
+	defer silent.Stop()
+	select {
+	case msg := <-ss.in:
+		ss.held.Add(-int64(len(msg.Data)))
+		return msg, nil
+	case <-silent.C:
+		return nil, fmt.Errorf("%w: the server is silent", errSession)
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", errSession, ctx.Err())
+	}
+}
+
 // ready reports whether a message has arrived that can be read without waiting.
 func (ss *session) ready() bool {
-	if ss.pending != nil {
-		return true
-	}
-	n, _, err := ss.sub.Pending()
-	return err == nil && n > 0
+	return ss.pending != nil || len(ss.in) > 0
 }
+
+// arrived is how many bytes of messages have arrived and wait to be read.
+func (ss *session) arrived() int { return int(ss.held.Load()) }
 
 func (ss *session) request() error {
 	body := fmt.Appendf(nil, `{"batch":%d,"max_bytes":%d,"expires":%d}`, pullMessages, pullBytes, pullWait.Nanoseconds())
@@ -161,8 +187,10 @@ func (ss *session) request() error {
 
 // take makes msg the pending message, or reports that the request has ended without one.
 func (ss *session) take(msg *nats.Msg) (ended bool, err error) {
-	if status := msg.Header.Get("Status"); status != "" && len(msg.Data) == 0 {
-		what := msg.Header.Get("Description")
+	// A stored message comes with a reply subject that tells its name, and the server's own word without one.
+	// The header alone does not tell them apart: whoever publishes may set it.
+	if msg.Reply == "" {
+		status, what := msg.Header.Get("Status"), msg.Header.Get("Description")
 		switch {
 		case status == "100":
 			return false, nil

@@ -20,10 +20,11 @@ const (
 	straysAtOnce = 256
 )
 
-// strays puts messages to boards that are not configured aside as dead letters: nobody else reads them. The
-// dead letters themselves tell how far that has come. Should the board be configured later, its messages
-// count all the same, as far as the log still has them.
-func (l *Log) strays(ctx context.Context) error {
+// strays puts messages to boards that nobody was ever configured with aside as dead letters: nobody else reads
+// them. The dead letters themselves tell how far that has come. Should the board be configured later, its
+// messages count all the same, as far as the log still has them. A board that another process has, or that was
+// taken from the configuration, is none of these: its messages were taken in, or will be.
+func (l *Log) strays(ctx context.Context, v view) error {
 	if time.Since(l.strayed) < straysEvery || !l.trim.applies() {
 		return nil
 	}
@@ -40,7 +41,7 @@ func (l *Log) strays(ctx context.Context) error {
 	}
 	for subject := range info.State.Subjects {
 		id := rankcore.BoardID(strings.TrimPrefix(subject, opsSubjects))
-		if l.committers[id] == nil {
+		if l.committers[id] == nil && !v.knows(id) {
 			if err := l.buryStrays(ctx, id); err != nil {
 				return fmt.Errorf("put messages to an unknown board aside: %w", err)
 			}
@@ -71,7 +72,7 @@ func (l *Log) buryStrays(ctx context.Context, id rankcore.BoardID) error {
 			}
 			dead = append(dead, deadLetter{at: e.Position, index: wholeMessage, reason: "no such board", body: e.data})
 		}
-		if err := l.stream.bury(ctx, id, dead); err != nil {
+		if err := l.bury(ctx, id, dead); err != nil {
 			return err
 		}
 		l.metrics.strays.Add(float64(len(dead)))
@@ -84,6 +85,9 @@ func (l *Log) lastBuried(ctx context.Context, id rankcore.BoardID) (uint64, erro
 	ask, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
 	st, err := l.stream.js.Stream(ask, DeadStreamName)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}
