@@ -89,27 +89,6 @@ func (b *Board) Takes(k OpKind) error {
 	return nil
 }
 
-// Validate reports everything that is wrong with the definition.
-func (b *Board) Validate() error {
-	var errs []error
-	wrong := func(bad bool, format string, args ...any) {
-		if bad {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
-	}
-	_, err := ParseBoardID(string(b.ID))
-	wrong(err != nil, "name %q: %w", b.ID, err)
-	wrong(b.Scale < 0 || b.Scale > MaxScale, "scale: %d is not within 0..%d", b.Scale, MaxScale)
-	wrong(b.Shards < MinShards || b.Shards > MaxShards || b.Shards&(b.Shards-1) != 0,
-		"shards: %d is not a power of two within %d..%d", b.Shards, MinShards, MaxShards)
-	wrong(len(b.Seasons) == 0, "seasons: name at least one of all, day, week, month")
-	wrong(b.Location == nil, "timezone: missing")
-	wrong(b.Head < 1, "head: %d is not positive", b.Head)
-	wrong(b.Dedupe <= 0, "dedupe: %v is not positive", b.Dedupe)
-	wrong(b.Freshness <= 0, "freshness: %v is not positive", b.Freshness)
-	return errors.Join(errs...)
-}
-
 func (o Order) String() string  { return nameOf(orders, o) }
 func (u Update) String() string { return nameOf(updates, u) }
 

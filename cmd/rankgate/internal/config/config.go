@@ -55,7 +55,7 @@ type Log struct {
 	Listen     string // host:port where the embedded log lets other NATS clients in; empty: nowhere
 	Durability Durability
 	Monitors   []string // monitoring URLs of external servers, to learn whether they sync; empty: port 8222 of the connected one
-	Replicas   int // copies of each message in a NATS cluster, 1 to 5
+	Replicas   int      // copies of each message in a NATS cluster, 1 to 5
 	Retention  time.Duration
 	MaxBytes   int64 // per board; a full log refuses writes
 }

@@ -90,9 +90,6 @@ func TestFileIsRead(t *testing.T) {
 		p.SnapshotEvery != 5*time.Second || p.SnapshotMaxAge != time.Hour {
 		t.Errorf("power = %+v", p)
 	}
-	if err := p.Validate(); err != nil {
-		t.Errorf("Validate: %v", err)
-	}
 	if c.Role != config.RoleGateway || c.Log.MaxBytes != 2<<30 || c.Log.Replicas != 3 || c.Log.Durability != config.OS ||
 		len(c.Auth.ServiceKeys) != 1 || c.Auth.ServiceKeys[0].Name != "shop" || c.Auth.ServiceKeys[0].SHA256[0] != 0x2b {
 		t.Errorf("config = %+v", c)
@@ -112,8 +109,8 @@ log:
 store:
   url: memcached://a:7000
 quota: { exact_per_day: -2 }
-limits: { per_address_rps: 1 }
-cors: { origins: [] }
+limits: { per_address_rps: 1, per_address_conns: 0 }
+cors: { origins: ["https://a"] }
 auth:
   users: { mode: jwt }
   service:
@@ -134,6 +131,7 @@ boards:
     head: 0
     freshness: 1
     snapshot_every: 0s
+    dedupe: 1ms
     order: desc
   list: [1]
   none:
@@ -150,8 +148,8 @@ boards:
 		`rankgate.yaml:9: log.max_bytes: "-1GB" is not a size`,
 		`rankgate.yaml:11: store.url: want embedded, redis://`,
 		`rankgate.yaml:12: quota.exact_per_day: -2 is not within -1..`,
-		`rankgate.yaml:13: limits: not supported yet`,
-		`rankgate.yaml:14: cors: not supported yet`,
+		`rankgate.yaml:13: limits.per_address_rps: 1 is not supported yet`,
+		`rankgate.yaml:14: cors.origins: not supported yet`,
 		`rankgate.yaml:16: auth.users.mode: jwt needs either auth.users.jwt.hs256_secret or`,
 		`rankgate.yaml:20: auth.service.keys[0]: needs name and sha256`,
 		`rankgate.yaml:21: auth.service.keys[1].name: must not be empty`,
@@ -168,9 +166,10 @@ boards:
 		`rankgate.yaml:32: boards.npm.head: 0 is not within 1..`,
 		`rankgate.yaml:33: boards.npm.freshness: "1" is not a duration`,
 		`rankgate.yaml:34: boards.npm.snapshot_every: 0s is not longer than nothing`,
-		`rankgate.yaml:35: boards.npm.order: given twice; first on line 25`,
-		`rankgate.yaml:36: boards.list: want a mapping`,
-		`rankgate.yaml:37: boards.none: has no value; want a mapping`,
+		`rankgate.yaml:35: boards.npm.dedupe: 1ms is shorter than 1s`,
+		`rankgate.yaml:36: boards.npm.order: given twice; first on line 25`,
+		`rankgate.yaml:37: boards.list: want a mapping`,
+		`rankgate.yaml:38: boards.none: has no value; want a mapping`,
 	}
 	var problems config.Problems
 	if !errors.As(err, &problems) {

@@ -146,9 +146,6 @@ func known(k section, name string) (key, string) {
 	if !ok {
 		return nil, "unknown key; there is " + strings.Join(slices.Sorted(maps.Keys(k)), ", ")
 	}
-	if _, notYet := sub.(later); notYet {
-		return nil, "not supported yet"
-	}
 	return sub, ""
 }
 

@@ -38,8 +38,6 @@ type (
 		what string
 		open func(name string) (section, error)
 	}
-	// later is a key that the contract has and this version does not.
-	later struct{}
 )
 
 func (section) want() string { return "a mapping" }
@@ -47,7 +45,6 @@ func (l leaf) want() string  { return l.what }
 func (w words) want() string { return w.what }
 func (l list) want() string  { return l.what }
 func (n named) want() string { return n.what }
-func (later) want() string   { return "" }
 
 const wholeNumber = "a whole number"
 
@@ -61,6 +58,14 @@ type draft struct {
 	shards map[string]bool // boards whose shards somebody gave
 }
 
+// What is beyond these cannot work: a beacon comes several times within the freshness bound, a page of the head is
+// held in memory and sent at once, and a message of the log may be nearly a megabyte.
+const (
+	leastFreshness = 100 * time.Millisecond
+	maxHead        = 100_000
+	leastLog       = 2_000_000
+)
+
 func (d *draft) keys() section {
 	return section{
 		"listen":     text("an address such as 127.0.0.1:8080", &d.Listen, checkAddress),
@@ -73,14 +78,14 @@ func (d *draft) keys() section {
 			"durability": choice(&d.Log.Durability, Fsync, OS),
 			"monitors":   words{monitorURLs, d.monitors},
 			"replicas":   number(&d.Log.Replicas, 1, 5),
-			"retention":  duration(&d.Log.Retention),
-			"max_bytes":  size(&d.Log.MaxBytes),
+			"retention":  duration(&d.Log.Retention, time.Second),
+			"max_bytes":  size(&d.Log.MaxBytes, leastLog),
 		},
 		"store":  section{"url": text("embedded or redis://host:6379/0", &d.StoreURL, checkStoreURL)},
 		"auth":   d.authKeys(),
 		"quota":  section{"exact_per_day": number(&d.Quota.ExactPerDay, Unlimited, maxPerDay)},
-		"limits": later{},
-		"cors":   later{},
+		"limits": section{"per_address_rps": onlyZero(), "per_address_conns": onlyZero(), "core_concurrency": onlyZero()},
+		"cors":   section{"origins": words{"a list of origins", onlyNone}},
 		"boards": named{"a mapping of board names", d.board},
 	}
 }
@@ -118,12 +123,12 @@ func (d *draft) board(name string) (section, error) {
 			"week":  keep(b, rankcore.Week),
 			"month": keep(b, rankcore.Month),
 		},
-		"head":             number(&b.Head, 1, math.MaxInt32),
+		"head":             number(&b.Head, 1, maxHead),
 		"exact_depth":      number(&b.ExactDepth, 0, math.MaxInt64),
-		"dedupe":           duration(&b.Dedupe),
-		"freshness":        duration(&b.Freshness),
-		"snapshot_every":   duration(&b.SnapshotEvery),
-		"snapshot_max_age": duration(&b.SnapshotMaxAge),
+		"dedupe":           duration(&b.Dedupe, time.Second),
+		"freshness":        duration(&b.Freshness, leastFreshness),
+		"snapshot_every":   duration(&b.SnapshotEvery, leastFreshness),
+		"snapshot_max_age": duration(&b.SnapshotMaxAge, time.Second),
 	}, nil
 }
 

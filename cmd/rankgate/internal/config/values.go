@@ -72,13 +72,36 @@ func number[T int | int64](to *T, low, high T) leaf {
 	}}
 }
 
-func duration(to *time.Duration) leaf {
+// onlyZero is a setting of the contract that this version has only at its default.
+func onlyZero() leaf {
+	return leaf{"0", func(text string) error {
+		if text != "0" {
+			return fmt.Errorf("%s is not supported yet, only 0", text)
+		}
+		return nil
+	}}
+}
+
+// onlyNone is onlyZero for a list.
+func onlyNone(texts []string) error {
+	if len(texts) > 0 {
+		return errors.New("not supported yet, only []")
+	}
+	return nil
+}
+
+// duration is no shorter than least: below it, what it is for cannot work.
+func duration(to *time.Duration, least time.Duration) leaf {
 	return leaf{"a duration such as 10m", func(text string) error {
 		d, err := parseDuration(text)
-		if err == nil {
-			*to = d
+		if err != nil {
+			return err
 		}
-		return err
+		if d < least {
+			return fmt.Errorf("%s is shorter than %s", text, durationText(least))
+		}
+		*to = d
+		return nil
 	}}
 }
 
@@ -110,7 +133,8 @@ var sizeUnits = []struct {
 	{"", 1},
 }
 
-func size(to *int64) leaf {
+// size is no less than least.
+func size(to *int64, least int64) leaf {
 	return leaf{"a size such as 10GB", func(text string) error {
 		for _, u := range sizeUnits {
 			digits, ok := strings.CutSuffix(text, u.suffix)
@@ -121,7 +145,10 @@ func size(to *int64) leaf {
 			if err != nil || n <= 0 || n > (1<<62)/u.bytes {
 				break
 			}
-			*to = n * u.bytes
+			if n *= u.bytes; n < least {
+				return fmt.Errorf("%s is less than %s", text, sizeText(least))
+			}
+			*to = n
 			return nil
 		}
 		return fmt.Errorf("%q is not a size such as 500MB or 10GB", text)
