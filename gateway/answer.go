@@ -34,6 +34,7 @@ func (g *Gateway) unanswered(board rankcore.BoardID, season rankcore.SeasonID, n
 func send(c *fiber.Ctx, e *encoder, m *rankcore.Meta, b *rankcore.Board, scope string, now time.Time) error {
 	h := &c.Response().Header
 	h.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
+	h.Set("Cache-Status", cacheStatus(m))
 	if m.Status != rankcore.Fresh && strictly(c) {
 		return refuseStale(m.Status, m.Reason)
 	}
@@ -57,6 +58,17 @@ func send(c *fiber.Ctx, e *encoder, m *rankcore.Meta, b *rankcore.Board, scope s
 		notModified(c)
 	}
 	return nil
+}
+
+// cacheStatus says what part memory had in an answer (RFC 9211). One that was asked for and not had is an older one.
+func cacheStatus(m *rankcore.Meta) string {
+	switch {
+	case m.Origin == rankcore.FromMemory:
+		return "rankgate; hit"
+	case m.Origin == rankcore.AskedAgain || m.Status == rankcore.Stale:
+		return "rankgate; fwd=stale"
+	}
+	return "rankgate; fwd=miss"
 }
 
 // notModified makes the answer a 304 with the headers that it has.

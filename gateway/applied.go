@@ -8,10 +8,15 @@ import (
 	"rankgate/rankcore"
 )
 
-// A Waiter waits until the applier of a board has passed a log message. An error, or an answer too early,
-// costs a caller of wait=applied some time, never a wrong result: outcomes are read from the shards.
+// A Waiter waits for the applier of a board.
 type Waiter interface {
+	// Applied waits until the applier has passed a log message. An error, or an answer too early, costs a caller of
+	// wait=applied some time, never a wrong result: outcomes are read from the shards.
 	Applied(ctx context.Context, board rankcore.BoardID, at rankcore.Position) error
+
+	// Included waits until every shard has taken in a log message, and tells since when that is known: whatever is
+	// read from the shards later includes it. Too early a moment would break a promise; an error costs freshness.
+	Included(ctx context.Context, board rankcore.BoardID, at rankcore.Position) (since time.Time, err error)
 }
 
 // Outcomes are what the shards remember of operations, in their order: OutcomeUnknown where nothing is, and

@@ -34,6 +34,9 @@ func (g *Gateway) ranks(c *fiber.Ctx) error {
 	if q.Users, err = rankcore.ParseUsers(c.Body()); err != nil {
 		return err
 	}
+	if q.Since, err = g.since(c, b); err != nil {
+		return err
+	}
 	batch := g.readRanks(q, now)
 	e := g.buffers.Get().(*encoder)
 	defer g.buffers.Put(e)
@@ -68,6 +71,9 @@ func (g *Gateway) readRanks(q rankcore.RanksQuery, now time.Time) *rankcore.Stan
 		m := batch.Meta
 		m.AsOf = now
 		return batch.With(m)
+	}
+	if lacks(&batch.Meta, q.Since) {
+		return batch.With(behind(batch.Meta))
 	}
 	return batch
 }

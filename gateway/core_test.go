@@ -154,6 +154,23 @@ func (c *core) Applied(ctx context.Context, _ rankcore.BoardID, _ rankcore.Posit
 	}
 }
 
+// Included says that what is applied was applied just now.
+func (c *core) Included(ctx context.Context, _ rankcore.BoardID, at rankcore.Position) (time.Time, error) {
+	for {
+		c.mu.Lock()
+		included, moved := at.Seq <= c.seq && len(c.log) == 0, c.moved
+		c.mu.Unlock()
+		if included {
+			return time.Now(), nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return time.Time{}, ctx.Err()
+		}
+	}
+}
+
 func (c *core) Floor(rankcore.BoardID) { c.mu.Lock(); c.floors++; c.mu.Unlock() }
 
 // standings are a board's ranked rows; mu is held.

@@ -24,6 +24,9 @@ func (g *Gateway) around(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if q.Since, err = g.since(c, b); err != nil {
+		return err
+	}
 	page, err := g.readRows(q, now)
 	if err != nil {
 		return err
@@ -62,6 +65,9 @@ func (g *Gateway) entries(c *fiber.Ctx) error {
 	}
 	q, err := entriesQuery(c, b, now)
 	if err != nil {
+		return err
+	}
+	if q.Since, err = g.since(c, b); err != nil {
 		return err
 	}
 	page, err := g.readRows(q, now)
@@ -160,9 +166,12 @@ func (g *Gateway) readRows(q rankcore.RowsQuery, now time.Time) (*rankcore.Page,
 	defer cancel()
 	page, err := g.cfg.Reader.Rows(ctx, q)
 	if q.Around != "" && errors.Is(err, rankcore.ErrNotRanked) {
+		if q.Since.Equal(notYet) {
+			return &rankcore.Page{Meta: unsure(q.Season, now)}, nil
+		}
 		return nil, rankcore.ErrNotRanked
 	}
-	return g.datedPage(page, err, q.Board.ID, q.Season, now), nil
+	return pageSince(g.datedPage(page, err, q.Board.ID, q.Season, now), q.Since), nil
 }
 
 func (e *encoder) around(b *rankcore.Board, u rankcore.UserID, page *rankcore.Page) {

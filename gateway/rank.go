@@ -22,6 +22,9 @@ func (g *Gateway) rank(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if q.Since, err = g.since(c, b); err != nil {
+		return err
+	}
 	if q.Precision == rankcore.Exact {
 		return g.exactRank(c, q, now)
 	}
@@ -74,6 +77,8 @@ func (g *Gateway) readRank(q rankcore.RankQuery, now time.Time) (*rankcore.Stand
 	defer cancel()
 	s, err := g.cfg.Reader.Rank(ctx, q)
 	switch {
+	case errors.Is(err, rankcore.ErrNotRanked) && q.Since.Equal(notYet):
+		return &rankcore.Standing{Meta: unsure(q.Season, now), User: q.User}, nil
 	case errors.Is(err, rankcore.ErrNotRanked):
 		return nil, rankcore.ErrNotRanked
 	case err == nil && s.User != q.User:
@@ -87,6 +92,11 @@ func (g *Gateway) readRank(q rankcore.RankQuery, now time.Time) (*rankcore.Stand
 		dated := *s
 		dated.AsOf = now
 		return &dated, nil
+	}
+	if lacks(&s.Meta, q.Since) {
+		late := *s
+		late.Meta = behind(s.Meta)
+		return &late, nil
 	}
 	return s, nil
 }

@@ -23,6 +23,9 @@ func (g *Gateway) top(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if q.Since, err = g.since(c, b); err != nil {
+		return err
+	}
 	page := g.readTop(q, now)
 	e := g.buffers.Get().(*encoder)
 	defer g.buffers.Put(e)
@@ -59,7 +62,7 @@ func (g *Gateway) readTop(q rankcore.TopQuery, now time.Time) *rankcore.Page {
 	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
 	defer cancel()
 	page, err := g.cfg.Reader.Top(ctx, q)
-	return g.datedPage(page, err, q.Board.ID, q.Season, now)
+	return pageSince(g.datedPage(page, err, q.Board.ID, q.Season, now), q.Since)
 }
 
 // datedPage is what the reader answered, or an updating page where it failed.
