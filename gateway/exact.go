@@ -164,9 +164,14 @@ func (x *exact) limits(grant quota.Grant) {
 
 // step takes one step of the quota store. It is not given up when the caller goes: what was begun is better known.
 func (x *exact) step(do func(context.Context) (quota.Grant, error)) (quota.Grant, error) {
+	if !x.g.quotaRest.asks(time.Now()) {
+		return quota.Grant{}, errResting
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), quotaWithin)
 	defer cancel()
-	return do(ctx)
+	grant, err := do(ctx)
+	x.g.quotaRest.answered(err, time.Now())
+	return grant, err
 }
 
 // release gives the unit back. Where that fails a unit that was only held lapses by itself.

@@ -69,6 +69,8 @@ type Gateway struct {
 	byID    map[rankcore.BoardID]*rankcore.Board
 	buffers sync.Pool // of *encoder
 
+	quotaRest rest
+
 	verifying atomic.Bool // a board is being verified
 	stopping  atomic.Bool
 	waits     context.Context // ends when the gateway stops: nobody waits for the applier or listens any longer

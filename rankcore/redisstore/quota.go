@@ -8,12 +8,14 @@ import (
 )
 
 // Steps of quotas have connections of their own: a crowd that asks for exact ranks must not make readers wait. They
-// may take twice as long as a question, because one that is given up may have been counted.
+// may take longer than a question, because one that is given up may have been counted.
 const (
 	quotaPool  = 1
 	quotaPipes = 8
-	quotaShare = 2 // of the time that a question may take
 )
+
+// quotaTimeout bounds a step, where a question has the given time.
+func quotaTimeout(question time.Duration) time.Duration { return question * 3 / 2 }
 
 // How long a unit is held, and a confirmed request known.
 const (
@@ -68,7 +70,7 @@ func (q *Quota) Release(ctx context.Context, c QuotaClaim) error {
 }
 
 func (q *Quota) step(ctx context.Context, step string, c QuotaClaim, answer []byte) (QuotaGrant, error) {
-	ctx, cancel := context.WithTimeout(ctx, quotaShare*q.store.readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, quotaTimeout(q.store.readTimeout))
 	defer cancel()
 	// The hash tag keeps what one script touches of one account on one node.
 	prefix := "quota:{" + c.Account + "}:"

@@ -60,7 +60,7 @@ func New(c Config) (*Store, error) {
 	}
 	s.reads = a.dial(s.readTimeout, readPool, readPipes)
 	s.steps = a.dial(s.stepTimeout, stepPool, stepPipes)
-	s.quotas = a.dial(quotaShare*s.readTimeout, quotaPool, quotaPipes)
+	s.quotas = a.dial(quotaTimeout(s.readTimeout), quotaPool, quotaPipes)
 	return s, nil
 }
 
