@@ -172,8 +172,10 @@ func (s *Store) deep(ctx context.Context, b *rankcore.Board, season rankcore.Sea
 	calls := make([]call, len(shards))
 	for i, shard := range shards {
 		p := prefix(b, shard)
-		calls[i] = call{[]string{p + "meta", p + string(season) + ":main"},
-			[]any{seasonField(season), key, string(a.gap.User), a.back, a.forth, edge}}
+		calls[i] = call{
+			[]string{p + "meta", p + string(season) + ":main"},
+			[]any{seasonField(season), key, string(a.gap.User), a.back, a.forth, edge},
+		}
 	}
 	slices, floors := make([]slice, len(shards)), s.floors.of(b, shards...)
 	for i, cmd := range s.run(ctx, s.reads, aboutScript, calls) {
