@@ -75,6 +75,10 @@ type wound struct {
 	seen  bool // the position turned up: a false alarm
 	ops   []rankcore.PlacedOp
 	to    rankcore.Position // where its step ends; none: at the record
+
+	newest int64             // the latest time of the messages so far
+	early  rankcore.Position // where the step may end already, if it is long; none: nowhere
+	before int               // operations of the step then
 }
 
 // read takes what the session has, through the mark.
@@ -121,12 +125,33 @@ func (w *wound) collect(r *run) {
 			if name.Time > w.at.Time || name.Time >= w.at.Time-int64(rankcore.IDSlack) && ops[0].ID != "" {
 				w.ops = append(w.ops, ops[0])
 			}
+			if name.Time <= w.at.Time && ops[0].ID == "" {
+				w.early = rankcore.Position{}
+			}
 			ops, message = ops[1:], message[1:]
+		}
+		w.newest = max(w.newest, name.Time)
+		if w.early.IsNone() && name.Time == w.newest && name.Time >= w.at.Time-int64(rankcore.IDSlack) {
+			w.early, w.before = name, len(w.ops)
 		}
 		if name.Time > w.at.Time+int64(rankcore.IDSlack) {
 			w.to = name
 		}
 	}
+}
+
+// step takes the shard from its missing position into the log that is. At a high rate that is two minutes of
+// operations, more than one step may carry, and it cannot end just anywhere: what follows it is fed as usual,
+// where an operation without an id that the shard has would count again. It may end early behind the last of those,
+// at a message that is the latest so far, so that after another loss nothing before it looks newer.
+func (w *wound) step(record rankcore.Position) rankcore.Step {
+	if w.to.IsNone() {
+		w.to = record
+	}
+	if len(w.ops) > maxStepOps && !w.early.IsNone() {
+		w.to, w.ops = w.early, w.ops[:w.before]
+	}
+	return rankcore.Step{Shard: w.shard, From: w.at, To: w.to, Ops: w.ops, Lost: true}
 }
 
 // spare drops the shards that turn out not to have lost their position; they are looked at again.
@@ -149,10 +174,7 @@ func (m *mending) apply(ctx context.Context, c *lane) {
 	steps := make([]rankcore.Step, len(m.wounds))
 	change := rankcore.Change{Board: m.a.board.ID, To: m.until, All: true}
 	for i, w := range m.wounds {
-		if w.to.IsNone() {
-			w.to = m.until
-		}
-		steps[i] = rankcore.Step{Shard: w.shard, From: w.at, To: w.to, Ops: w.ops, Lost: true}
+		steps[i] = w.step(m.until)
 	}
 	for i, res := range m.a.apply(ctx, steps) {
 		sh := &c.shards[steps[i].Shard]

@@ -335,3 +335,44 @@ func TestRebaseTakesWhatIsNewerByTime(t *testing.T) {
 		t.Error("the position turned up and was not seen")
 	}
 }
+
+// R20, when the step is long: it ends early, but behind the last operation without an id that the shard may have,
+// and at no message whose time went back.
+func TestLongRebaseEndsEarlyWhereNothingCountsAgain(t *testing.T) {
+	b := testBoard("power", 1)
+	const slack = int64(rankcore.IDSlack)
+	q := pos(1_000_000, 10*slack)
+	record := pos(2_000_000, 10*slack+900)
+	collect := func(bare ...uint64) rankcore.Step {
+		r := &run{ends: []int32{0}}
+		for i := range int64(maxStepOps + 100) {
+			name := pos(uint64(100+i), 9*slack+10+i)
+			if i == 3 {
+				name.Time -= 5
+			}
+			op := add(fmt.Sprint(i), "u", 1)
+			if slices.Contains(bare, name.Seq) {
+				op.ID = ""
+			}
+			r.names, r.ops, r.message = append(r.names, name), append(r.ops, rankcore.PlacedOp{Op: op}), append(r.message, int32(i))
+			r.ends[0]++
+		}
+		w := &wound{shard: b.Shard("u"), at: q}
+		w.collect(r)
+		return w.step(record)
+	}
+	for _, c := range []struct {
+		name string
+		bare []uint64
+		to   uint64
+		ops  int
+	}{
+		{"ids on all", nil, 100, 1},
+		{"some without", []uint64{100, 102}, 102, 1},
+		{"the last without stands where time went back", []uint64{103}, 104, 4},
+	} {
+		if s := collect(c.bare...); s.To.Seq != c.to || len(s.Ops) != c.ops || !s.Lost {
+			t.Errorf("%s: %d operations to %v, want %d to %d", c.name, len(s.Ops), s.To, c.ops, c.to)
+		}
+	}
+}
