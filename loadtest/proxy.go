@@ -37,7 +37,7 @@ func (l *link) cut() {
 		if tcp, ok := c.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0) // it may be closed already
 		}
-		c.Close()
+		_ = c.Close() // it may be closed already
 	}
 }
 
@@ -113,7 +113,7 @@ func (p *Proxy) carry(client net.Conn) {
 	p.mu.Unlock()
 	server, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", target)
 	if err != nil {
-		client.Close()
+		_ = client.Close()
 		return
 	}
 	l := &link{client, server}
