@@ -37,6 +37,7 @@ func (g *Gateway) routes() {
 	for _, f := range pageFiles {
 		g.get(f.path, f.serve)
 	}
+	g.docs()
 }
 
 func (g *Gateway) get(path string, h fiber.Handler) { g.app.Get(path, g.routed(path, h)) }
