@@ -30,6 +30,7 @@ type Config struct {
 	Health   func(ctx context.Context) Health // must return within ctx's deadline
 	Gatherer prometheus.Gatherer              // what /metrics shows
 	Ops      bool                             // serve /metrics here
+	Profiles bool                             // serve /debug/pprof here
 
 	Auth       Auth
 	Quota      *Quota                // nil: exact ranks are not rationed

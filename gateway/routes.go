@@ -17,6 +17,9 @@ func (g *Gateway) routes() {
 	if g.cfg.Ops {
 		g.get("/metrics", metricsPage(g.cfg.Gatherer))
 	}
+	if g.cfg.Profiles {
+		g.profiles()
+	}
 	if g.cfg.Reader == nil {
 		return
 	}

@@ -148,7 +148,7 @@ func TestOperationsHaveTheirOwnListener(t *testing.T) {
 		t.Errorf("metrics on the public listener: %d, want 404", status)
 	}
 	other := api{t, "http://" + cfg.OpsListen}
-	for path, want := range map[string]int{"/metrics": 200, "/livez": 200, "/readyz": 200, "/v1/boards": 404} {
+	for path, want := range map[string]int{"/metrics": 200, "/debug/pprof/": 200, "/livez": 200, "/readyz": 200, "/v1/boards": 404} {
 		if status, _ := other.do(http.MethodGet, path, "", nil); status != want {
 			t.Errorf("%s on the operations listener: %d, want %d", path, status, want)
 		}

@@ -208,12 +208,13 @@ func (e *edge) wireFace(face *gateway.Config, oplog *ingest.Log, store coreStore
 func (e *edge) wireGateways(face gateway.Config, at sockets) error {
 	ops := face
 	face.Ops = e.cfg.Role == config.RoleCore || e.cfg.OpsListen == "" && config.IsLoopback(e.cfg.Listen)
+	face.Profiles = e.cfg.OpsListen == "" && config.IsLoopback(e.cfg.Listen)
 	public, err := gateway.New(face)
 	if err != nil {
 		return err
 	}
 	if at.ops != nil {
-		ops.Reader, ops.Ops, ops.Registerer = nil, true, nil // its requests are not the public's
+		ops.Reader, ops.Ops, ops.Profiles, ops.Registerer = nil, true, true, nil // its requests are not the public's
 		second, err := gateway.New(ops)
 		if err != nil {
 			return err
