@@ -37,7 +37,7 @@ func (l *link) cut() {
 		if tcp, ok := c.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0) // it may be closed already
 		}
-		_ = c.Close() // it may be closed already
+		_ = c.Close()
 	}
 }
 
