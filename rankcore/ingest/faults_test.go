@@ -146,7 +146,7 @@ func TestGarbageGoesToTheDeadLetters(t *testing.T) {
 	m := newModel(b)
 	l, _ := r.runLog(nil, b)
 	a, _ := r.runApplier(l, b, m)
-	ahead := time.Now().Add(25 * time.Hour).UTC().Format(time.RFC3339)
+	ahead := time.Now().Add(48 * time.Hour).UTC().Format(time.RFC3339)
 	for _, payload := range []string{
 		"", "\x00\xff", "{", `{"v":2,"ops":[{"user":"alice","add":1}]}`,
 		`{"v":1,"ops":[{"id":"1","user":"alice","add":1},{"id":"2","user":"alice","best":1},{"id":"3","user":"alice","add":1,"at":"` + ahead + `"}]}`,
