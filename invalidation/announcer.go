@@ -39,6 +39,7 @@ type Announcer struct {
 	metrics *announcerMetrics
 	source  string
 	wake    chan struct{} // there is something to send now
+	link    link
 
 	n uint64 // of the newest message; only Run touches it
 
@@ -66,6 +67,7 @@ func NewAnnouncer(cfg AnnouncerConfig) *Announcer {
 		metrics: newAnnouncerMetrics(cfg.Registerer),
 		source:  hex.EncodeToString(id[:]),
 		wake:    make(chan struct{}, 1),
+		link:    link{conn: cfg.Conn},
 		changes: make(map[rankcore.BoardID]*change),
 		boards:  make(map[rankcore.BoardID]rankcore.Progress),
 		moved:   make(map[rankcore.BoardID]struct{}),
@@ -113,6 +115,7 @@ func (a *Announcer) awake() {
 
 // Run sends until ctx ends. It returns nil.
 func (a *Announcer) Run(ctx context.Context) error {
+	defer a.link.start(ctx)()
 	beat := time.NewTicker(a.every)
 	defer beat.Stop()
 	rest := time.NewTimer(0)
@@ -164,7 +167,8 @@ func (a *Announcer) sendBeacon(boards []rankcore.Progress) {
 	for len(boards) > 0 {
 		part := boards[:min(len(boards), maxBeaconBoards)]
 		boards = boards[len(part):]
-		payload, err := encodeBeacon(a.next(), part, time.Now())
+		now := time.Now()
+		payload, err := encodeBeacon(a.next(), part, now.Add(a.link.delay(now)))
 		a.publish(a.metrics.beacons, beaconSubject, payload, err)
 	}
 }

@@ -41,6 +41,7 @@ type Listener struct {
 	metrics *listenerMetrics
 	boards  map[rankcore.BoardID]*view // fixed
 	quiet   time.Duration              // silence longer than this is suspicious: most of the smallest freshness bound
+	link    link
 
 	// Only Run touches these.
 	sources  sources
@@ -59,6 +60,7 @@ func NewListener(cfg ListenerConfig) *Listener {
 		metrics: newListenerMetrics(cfg.Registerer),
 		boards:  make(map[rankcore.BoardID]*view, len(cfg.Boards)),
 		sources: make(sources),
+		link:    link{conn: cfg.Conn},
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
@@ -86,6 +88,7 @@ func (l *Listener) Run(ctx context.Context) error {
 		defer func() { _ = sub.Unsubscribe() }() // the connection may be closed already
 		subs = append(subs, sub)
 	}
+	defer l.link.start(ctx)()
 	reconnects := l.conn.StatusChanged(nats.CONNECTED)
 	defer l.conn.RemoveStatusListener(reconnects)
 	check := time.NewTicker(max(l.quiet/8, time.Millisecond))
@@ -107,7 +110,7 @@ func (l *Listener) Run(ctx context.Context) error {
 
 func (l *Listener) hear(subject string, payload []byte, now time.Time) {
 	if subject == beaconSubject {
-		boards, n, err := decodeBeacon(payload, now)
+		boards, n, err := decodeBeacon(payload, now.Add(-l.link.delay(now)))
 		if err != nil {
 			l.garbage(subject, err)
 			return
