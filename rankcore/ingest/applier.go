@@ -294,6 +294,11 @@ func (a *Applier) put(ctx context.Context, l *lane, r *run) error {
 	}
 	change := l.take(ctx, r)
 	a.metrics.batches.Inc()
+	if l == &a.main && a.inState(following) < len(a.main.shards) {
+		// That a shard did not take the run in is told before the change, which says that the run was passed: who
+		// waits for that would read the shard, and call what it lacks included.
+		a.tell()
+	}
 	if len(change.Users) > 0 || change.All {
 		a.announce.Announce(change)
 	}
