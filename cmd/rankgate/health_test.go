@@ -141,7 +141,7 @@ func TestStoreIsToldWithoutItsAddress(t *testing.T) {
 		"refused":   {fmt.Errorf("asking Redis about itself: %w", refused), gateway.Down},
 		"in a list": {errors.Join(nil, fmt.Errorf("asking: %w", refused)), gateway.Down},
 		"late":      {fmt.Errorf("10.1.2.3:6379: %w", context.DeadlineExceeded), gateway.Down},
-		"no access": {errors.New("NOAUTH Authentication required."), gateway.Down},
+		"no access": {errors.New("NOAUTH: authentication is required"), gateway.Down},
 	} {
 		if d := dependencyOf(c.err); d.State != c.state || strings.Contains(d.Detail, "10.1.2.3") || (d.Detail == "") != (c.err == nil) {
 			t.Errorf("%s: %+v, want %s and no address", name, d, c.state)

@@ -19,7 +19,7 @@ func TestStartInAnOutageAnswersTheSnapshot(t *testing.T) {
 		var answer struct{ Applied bool }
 		status, err := c.do(http.MethodPost, "/v1/boards/power/scores?wait=applied", ops, &answer)
 		if err != nil || status != http.StatusOK || !answer.Applied {
-			return fmt.Errorf("post: %d, %+v, %v", status, answer, err)
+			return fmt.Errorf("post: %d, %+v, %w", status, answer, err)
 		}
 		return nil
 	})

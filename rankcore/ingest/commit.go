@@ -238,17 +238,16 @@ func (c *committer) commit(ctx context.Context, message []*request, payload []by
 // writes are not to be had, and the stream may look well while nothing can be appended, as with a full disk.
 func (c *committer) tell(err error) {
 	was := c.down.Swap(err != nil)
-	switch {
-	case err == nil:
+	if err == nil {
 		c.gave.Store(0)
 		if was {
 			c.log.cfg.Logger.Info("appends succeed again", "board", c.board.ID)
 		}
-	default:
-		c.gave.Store(time.Now().UnixNano())
-		if !was {
-			c.log.cfg.Logger.Warn("an append failed", "board", c.board.ID, "err", err)
-		}
+		return
+	}
+	c.gave.Store(time.Now().UnixNano())
+	if !was {
+		c.log.cfg.Logger.Warn("an append failed", "board", c.board.ID, "err", err)
 	}
 }
 
