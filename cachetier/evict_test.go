@@ -58,7 +58,7 @@ func TestWhatAChangeReaches(t *testing.T) {
 	}
 }
 
-// A load that has read the old value is overtaken by the change, and returns after it (PITFALLS P07): it is
+// A load that has read the old value is overtaken by the change, and returns after it: it is
 // neither kept nor given to who asked.
 func TestOvertakenLoads(t *testing.T) {
 	tells := map[string]func(*Tier, uint64){

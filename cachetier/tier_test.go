@@ -135,7 +135,7 @@ func TestExactIsAlwaysRead(t *testing.T) {
 	}
 }
 
-// One thousand callers miss at once and the first of them leaves (PITFALLS P47).
+// One thousand callers miss at once and the first of them leaves.
 func TestFirstCallersLeavingFailsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCore()

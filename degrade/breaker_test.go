@@ -68,7 +68,7 @@ func TestOpenBreakerSaysWhyItOpened(t *testing.T) {
 	})
 }
 
-// Probes that hang must not keep a half-open breaker rejecting for ever (PITFALLS P44).
+// Probes that hang must not keep a half-open breaker rejecting for ever.
 func TestHungProbesDoNotWedge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core := newSickable()
@@ -115,7 +115,7 @@ func TestAbandonedProbesDoNotWedge(t *testing.T) {
 	})
 }
 
-// Unknown users, callers that leave and a board being rebuilt say nothing about the core's health (PITFALLS P45).
+// Unknown users, callers that leave and a board being rebuilt say nothing about the core's health.
 func TestBreakerIgnoresWhatIsNotSickness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core := newSickable()
@@ -154,7 +154,7 @@ func TestOneBoardsBreakerLeavesOthersAlone(t *testing.T) {
 	})
 }
 
-// The callbacks run under gobreaker's lock; metrics are read from other goroutines all the while (PITFALLS P46).
+// The callbacks run under gobreaker's lock; metrics are read from other goroutines all the while.
 func TestStateChangesUnderScrape(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()

@@ -24,7 +24,7 @@ func TestHealthyCoreIsPassedThrough(t *testing.T) {
 	}
 }
 
-// A core that accepts and never answers, and does not even look at its context (PITFALLS P13, P44).
+// A core that accepts and never answers, and does not even look at its context.
 func TestDeadlineBindsAHungCore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core := newSickable()

@@ -91,7 +91,7 @@ func TestSnapshotsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// Every way in which the newest file can be damaged leaves the one before, and is told (PITFALLS P50).
+// Every way in which the newest file can be damaged leaves the one before, and is told.
 func TestDamagedSnapshotIsPassedOver(t *testing.T) {
 	cases := map[string]func(data []byte) []byte{
 		"emptied":       func([]byte) []byte { return nil },

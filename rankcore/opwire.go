@@ -27,7 +27,7 @@ type BodyError struct{ Detail string }
 
 func (e *BodyError) Error() string { return e.Detail }
 
-// Mark is what a message without operations is for (PROTOCOL "Marks").
+// Mark is what a message without operations is for (rankcore/ingest/PROTOCOL.md).
 type Mark uint8
 
 // The marks.

@@ -2,7 +2,7 @@ package rankcore
 
 import "time"
 
-// IDSlack bounds how far the log servers' clock may fall behind the newest time it ever gave (PROTOCOL: slack).
+// IDSlack bounds how far the log servers' clock may fall behind the newest time it ever gave (rankcore/ingest/PROTOCOL.md).
 const IDSlack = time.Minute
 
 // PlacedOp is an operation with its place: the time its message was stored and the seasons it counts in.
@@ -44,7 +44,7 @@ type StepResult struct {
 }
 
 // ForgetBefore is the time up to which a shard at position to may forget ids: the horizon and twice the
-// slack (PROTOCOL R4), by log time, in Unix milliseconds.
+// slack (rule R4 of rankcore/ingest/PROTOCOL.md), by log time, in Unix milliseconds.
 func (b *Board) ForgetBefore(to Position) int64 {
 	return to.At().Add(-b.Dedupe - 2*IDSlack).UnixMilli()
 }

@@ -63,7 +63,7 @@ func (s shows) Top(context.Context, rankcore.TopQuery) (*rankcore.Page, error) {
 	return &rankcore.Page{Meta: rankcore.Meta{Status: s.status}}, nil
 }
 
-// A gateway is ready while it can show anything at all, whatever is down behind it (PITFALLS P61).
+// A gateway is ready while it can show anything at all, whatever is down behind it.
 func TestReadyWhileAnythingCanBeShown(t *testing.T) {
 	for status, want := range map[rankcore.Status]bool{
 		rankcore.Fresh: true, rankcore.Stale: true, rankcore.Partial: true, rankcore.Updating: false,

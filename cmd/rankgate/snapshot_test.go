@@ -10,7 +10,7 @@ import (
 )
 
 // A gateway that starts while Redis is down answers from the snapshot on its disk, and is fresh soon after Redis is
-// back (PITFALLS P50, P61).
+// back.
 func TestStartInAnOutageAnswersTheSnapshot(t *testing.T) {
 	redis := servers.Redis(t)
 	c := startChild(t, fmt.Sprintf("boards: { power: { update: add } }\nstore: { url: %q }", redis.URL))

@@ -11,7 +11,7 @@ import (
 	"rankgate/rankcore"
 )
 
-// model is a store that does PROTOCOL's script and nothing else, with the faults a real one has.
+// model is a store that does PROTOCOL.md's step and nothing else, with the faults a real one has.
 type model struct {
 	board *rankcore.Board
 

@@ -22,7 +22,7 @@ type move struct {
 	score  rankcore.Score
 }
 
-// apply takes a step, or changes nothing (PROTOCOL "The script").
+// apply takes a step, or changes nothing (rankcore/ingest/PROTOCOL.md, "A step").
 func (s *shard) apply(step *rankcore.Step) rankcore.StepResult {
 	ready, err := s.prepare(step.Ops)
 	if err != nil {

@@ -27,7 +27,7 @@ type bucket struct {
 	index  table // of record numbers, counted from 1
 }
 
-// memory is a shard's id memory (PROTOCOL R3, R4). A key has at most one record over all buckets.
+// memory is a shard's id memory (rules R3 and R4 of rankcore/ingest/PROTOCOL.md). A key has at most one record over all buckets.
 // It belongs to the shard's lock.
 type memory struct {
 	seed    maphash.Seed

@@ -9,7 +9,7 @@ import (
 	"rankgate/rankcore"
 )
 
-// testPages: ranks go on over pages, and ties across their edges neither skip nor repeat (CASES 2, 12).
+// testPages: ranks go on over pages, and ties across their edges neither skip nor repeat.
 func testPages(t *testing.T, open Open) {
 	boards := []*rankcore.Board{newBoard("pages"), newBoard("pages-asc", asc), newBoard("pages-one", func(b *rankcore.Board) { b.Shards = 1 })}
 	s := open(t, boards...)
