@@ -170,6 +170,28 @@ func TestStreamsShareAFeed(t *testing.T) {
 	}
 }
 
+// Listeners that are killed, or stop reading and go, hold nothing for longer than two heartbeats.
+func TestKilledListeners(t *testing.T) {
+	const listeners = 300
+	e := newEdge(t, nil)
+	e.hub.beat = 50 * time.Millisecond
+	address := e.serve()
+	var all []*raw
+	for range listeners {
+		c := dial(t, address)
+		c.send("GET " + powerStream + " HTTP/1.1\r\nHost: x\r\n\r\n")
+		all = append(all, c)
+	}
+	eventually(t, "all listen", func() bool { streams, _ := e.open(); return streams == listeners })
+	for _, c := range all {
+		if err := c.Conn.(*net.TCPConn).SetLinger(0); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+	}
+	eventually(t, "nobody listens", e.closed)
+}
+
 func TestStreamRefusals(t *testing.T) {
 	e := newEdge(t, nil)
 	for path, want := range map[string]*kind{
