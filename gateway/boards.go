@@ -31,6 +31,8 @@ type boardAnswer struct {
 	Version          string            `json:"version"`
 	Total            *int64            `json:"total"` // null while updating
 	Message          string            `json:"message,omitempty"`
+
+	cache string // for Cache-Status
 }
 
 // seasonAnswer is a running season. The season without an end has no times.
@@ -56,7 +58,12 @@ func (g *Gateway) describeBoard(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	answer := g.boardAnswer(b, season.ID, now)
+	since, err := g.since(c, b)
+	if err != nil {
+		return err
+	}
+	answer := g.boardAnswer(b, season.ID, since, now)
+	c.Set("Cache-Status", answer.cache)
 	c.Set(fiber.HeaderCacheControl, "no-cache")
 	if answer.Status == rankcore.Updating {
 		c.Set(fiber.HeaderCacheControl, "no-store")
@@ -90,7 +97,7 @@ func (g *Gateway) listBoards(c *fiber.Ctx) error {
 		}
 		answer := &answers[n]
 		n++
-		wait.Go(func() { *answer = g.boardAnswer(b, season.ID, now) })
+		wait.Go(func() { *answer = g.boardAnswer(b, season.ID, time.Time{}, now) })
 	}
 	wait.Wait()
 	for _, a := range answers[:n] {
@@ -105,14 +112,15 @@ func (g *Gateway) listBoards(c *fiber.Ctx) error {
 	}{answers[:n]})
 }
 
-func (g *Gateway) boardAnswer(b *rankcore.Board, season rankcore.SeasonID, now time.Time) boardAnswer {
-	m := g.readTop(rankcore.TopQuery{Board: b, Season: season}, now).Meta
+func (g *Gateway) boardAnswer(b *rankcore.Board, season rankcore.SeasonID, since, now time.Time) boardAnswer {
+	m := g.readTop(rankcore.TopQuery{Board: b, Season: season, Since: since}, now).Meta
 	a := boardAnswer{
 		Board: b.ID, Order: b.Order, Update: b.Update, Ties: "shared", Scale: b.Scale, Shards: b.Shards,
 		Timezone: b.Location.String(), Head: b.Head, ExactDepth: b.ExactDepth,
 		DedupeSeconds: b.Dedupe.Seconds(), FreshnessSeconds: b.Freshness.Seconds(),
 		Season: season, Status: m.Status, Reason: m.Reason,
 		AsOf: m.AsOf.UTC().Format("2006-01-02T15:04:05.000Z"), Version: m.Version.String(),
+		cache: cacheStatus(&m),
 	}
 	if m.Status == rankcore.Updating {
 		a.Message = "ranking updating"

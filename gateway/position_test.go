@@ -14,7 +14,7 @@ const ifApplied = "If-Position-Applied"
 // reads are one of each sort, about user b.
 var reads = []string{
 	"GET /v1/boards/power/top", "GET /v1/boards/power/users/b/rank", "GET /v1/boards/power/users/b/rank?precision=exact",
-	"GET /v1/boards/power/users/b/around", "GET /v1/boards/power/entries", "POST /v1/boards/power/ranks",
+	"GET /v1/boards/power", "GET /v1/boards/power/users/b/around", "GET /v1/boards/power/entries", "POST /v1/boards/power/ranks",
 }
 
 // read sends one of the reads with a position that its answer is to include.
@@ -49,7 +49,7 @@ func TestPositionOfAFirstScore(t *testing.T) {
 	e := newEdge(t, nil)
 	e.hold()
 	position := e.post("power", `{"user":"b","add":7}`).want(202).json()["position"].(string)
-	for _, r := range []string{reads[1], reads[3]} {
+	for _, r := range []string{reads[1], reads[4]} {
 		e.read(r, "").problem(notRanked)
 		e.read(r, position).want(200).field("status", "updating").field("reason", "applier_behind")
 	}
