@@ -292,17 +292,17 @@ func TestAnchorsAreNamed(t *testing.T) {
 }
 
 func TestMaskURL(t *testing.T) {
-	for in, want := range map[string]string{
-		"embedded":                                 "embedded",
-		"redis://h:6379/0":                         "redis://h:6379/0",
-		"redis://:pw@h:6379/0":                     "redis://:****@h:6379/0",
-		"nats://token@h:4222":                      "nats://****@h:4222",
-		"redis+cluster://u:pw@a:7000,u:pw@b:7000":  "redis+cluster://u:****@a:7000,****@b:7000",
-		"nats://u:p@h:4222,nats://u:p@i:4222":      "nats://u:****@h:4222,nats://u:****@i:4222",
-		"redis://h:6379/0?password=pw&read_only=1": "redis://h:6379/0?password=****&read_only=1",
+	for _, c := range []struct{ in, want string }{
+		{"embedded", "embedded"},
+		{"redis://h:6379/0", "redis://h:6379/0"},
+		{"redis://:pw@h:6379/0", "redis://:****@h:6379/0"},
+		{"nats://token@h:4222", "nats://****@h:4222"},
+		{"redis+cluster://u:pw@a:7000,u:pw@b:7000", "redis+cluster://u:****@a:7000,****@b:7000"},
+		{"nats://u:p@h:4222,nats://u:p@i:4222", "nats://u:****@h:4222,nats://u:****@i:4222"},
+		{"redis://h:6379/0?password=pw&read_only=1", "redis://h:6379/0?password=****&read_only=1"},
 	} {
-		if got := config.MaskURL(in); got != want {
-			t.Errorf("MaskURL(%q) = %q, want %q", in, got, want)
+		if got := config.MaskURL(c.in); got != c.want {
+			t.Errorf("MaskURL(%q) = %q, want %q", c.in, got, c.want)
 		}
 	}
 }
