@@ -28,7 +28,7 @@ FILE is CSV or NDJSON of user and score, or one JSON object of user -> score; gz
 is told by its content. Every row is checked before the first is sent: a bad one stops it, naming the line.
 
 It is safe to run again. The same file sent again within the board's dedupe horizon changes nothing;
-after that it sets the scores again. A server that is away is waited for.`,
+after that it sets the scores again. A server that goes away on the way is waited for, two minutes.`,
 		Example: `  rankgate import power scores.csv
   rankgate import power scores.ndjson.gz --server https://rank.example.com --rate 5000
   echo '{"alice":120,"bob":77}' | RANKGATE_KEY=... rankgate import power -`,

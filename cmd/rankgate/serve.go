@@ -27,7 +27,8 @@ and only this machine can connect. On another address writes need a service key;
 makes it, prints it once and keeps it in the data folder.
 
 An external NATS does not tell its clients whether it syncs what it confirms. Name the monitoring endpoints of its
-servers in log.monitors; unless all of them say that they do, /readyz calls the log's durability "os".`,
+servers in log.monitors; without any, port 8222 of the connected one is asked. Unless all of them say that they
+do, /readyz calls the log's durability "os".`,
 		Example: `  rankgate serve
   rankgate serve --config rankgate.yaml --listen 0.0.0.0:8080
   RANKGATE_LOG__URL=nats://nats:4222 RANKGATE_STORE__URL=redis://redis:6379/0 rankgate serve --role gateway`,
