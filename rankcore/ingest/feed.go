@@ -72,6 +72,7 @@ func (f *feed) stop() {
 }
 
 // gather lets messages arrive until the next run is due or large. The first run after a silence is due at once.
+// When the session's request to the server ends meanwhile, nothing more arrives: that costs the pace, at most.
 func (f *feed) gather(ctx context.Context, ss *session) {
 	wait := time.Until(f.given.Add(time.Duration(f.pace.Load())))
 	if wait <= 0 {
