@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"path/filepath"
+	"strconv"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"rankgate/cachetier"
+	"rankgate/cmd/rankgate/internal/config"
 	"rankgate/gateway"
 	"rankgate/invalidation"
 	"rankgate/rankcore"
@@ -34,6 +38,12 @@ func newRegistry() *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return reg
+}
+
+// snapshotsDir is a folder for each log and store: what one of them held must not be shown as another's board.
+func snapshotsDir(cfg *config.Config) string {
+	core := config.MaskURL(cfg.Log.URL) + " " + config.MaskURL(cfg.StoreURL)
+	return filepath.Join(cfg.Data, "snapshots", strconv.FormatUint(xxhash.Sum64String(core), 36))
 }
 
 // beaconEvery is how often a beacon goes out: several times within the smallest freshness bound.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rankgate/cmd/rankgate/internal/exporter"
+	"rankgate/cmd/rankgate/internal/importer"
 	"rankgate/cmd/rankgate/internal/remote"
 )
 
@@ -25,7 +26,7 @@ func newExport(io streams) *cobra.Command {
 		Long: `export writes rank, user and score of every member of a board to stdout, best first.
 
 It reads page by page and needs memory for one. The board goes on meanwhile: a member whose score does not change
-is written once, others may come twice or not at all. A server that is away is waited for. What it writes, import
+is written once, others may come twice or not at all. A server that goes away meanwhile is waited for. What it writes, import
 reads.`,
 		Example: `  rankgate export power > power.csv
   rankgate export power --season month:2026-11 --format ndjson | gzip > november.ndjson.gz`,
@@ -51,6 +52,10 @@ reads.`,
 }
 
 func exportBoard(ctx context.Context, io streams, format string, o exporter.Options) error {
+	// Nothing is written before a server has answered for the board: a header alone looks like an empty one.
+	if _, err := importer.AskBoard(ctx, importer.SendOptions{Server: o.Server, Board: o.Board}); err != nil {
+		return err
+	}
 	out, err := exporter.NewWriter(io.out, format)
 	if err != nil {
 		return err

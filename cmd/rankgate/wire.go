@@ -182,7 +182,7 @@ func (e *edge) wireCore(oplog *ingest.Log, store coreStore, casts *nats.Conn, kn
 
 func (e *edge) wireFace(face *gateway.Config, oplog *ingest.Log, store coreStore, casts *nats.Conn, known *health) error {
 	snapshots := degrade.OpenSnapshots(degrade.SnapshotsConfig{
-		Dir: filepath.Join(e.cfg.Data, "snapshots"), Boards: e.cfg.Boards, Logger: e.log, Registerer: e.reg,
+		Dir: snapshotsDir(e.cfg), Boards: e.cfg.Boards, Logger: e.log, Registerer: e.reg,
 	})
 	guard := degrade.NewGuard(degrade.Config{Source: store, Snapshots: snapshots, Logger: e.log, Registerer: e.reg})
 	e.add("snapshots", func(ctx context.Context) error { return snapshots.Run(ctx, guard) })

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -135,6 +136,9 @@ func (l *Log) upkeep(ctx context.Context) {
 
 // look is one round of upkeep.
 func (l *Log) look(ctx context.Context) error {
+	if !l.cfg.Conn.IsConnected() { // asking would only tell that nothing more fits into the client's buffer
+		return fmt.Errorf("not connected to the log's NATS server: %w", cmp.Or(l.cfg.Conn.LastError(), nats.ErrNoServers))
+	}
 	v, err := l.ensure(ctx)
 	if err != nil {
 		return err
