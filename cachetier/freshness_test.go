@@ -86,6 +86,35 @@ func TestFreshIsCountedFromTheAppliersWord(t *testing.T) {
 	})
 }
 
+// Whoever joins a load that takes long asked later than its first caller: what that one may call fresh can be too old.
+func TestALoadIsNotSharedPastItsBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, a := newCore(), &applier{}
+		tier := newTier(t, c, func(cfg *Config) { cfg.Progress = a })
+		word := time.Now()
+		a.says(func(now time.Time) (rankcore.Progress, time.Time, bool) {
+			return rankcore.Progress{CaughtUp: word}, now, true
+		})
+		time.Sleep(power.Freshness * 9 / 10)
+		held := newHold()
+		c.hold.Store(held)
+		first, second := make(chan *rankcore.Page, 1), make(chan *rankcore.Page, 1)
+		go func() { first <- topOf(t, tier) }()
+		<-held.read
+		c.hold.Store(nil)
+		time.Sleep(power.Freshness / 5)
+		go func() { second <- topOf(t, tier) }()
+		synctest.Wait()
+		close(held.release)
+		if page := <-first; page.Status != rankcore.Fresh {
+			t.Errorf("the first: %q because %q, want fresh", page.Status, page.Reason)
+		}
+		if page := <-second; page.Status != rankcore.Stale || page.Reason != rankcore.ApplierBehind {
+			t.Errorf("the second: %q because %q, a tenth past the bound since the applier's word", page.Status, page.Reason)
+		}
+	})
+}
+
 // A doubted answer is left for a load when the doubt ends, and may be served again when it comes back. If the load
 // found the core sick, with a last answer that is newer, as_of must not go back after that has been shown.
 func TestDoubtThatComesAndGoesTurnsNothingBack(t *testing.T) {

@@ -48,11 +48,12 @@ func (t *Tier) fly(a ask, after uint64) *flight {
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	t.stamps(a.key.board) // from here on evictions of the board leave a stamp
-	if f := shard.byKey[a.key]; f != nil && f.began > max(after, t.barrier(a)) && f.at.After(a.since) {
+	now := time.Now()
+	if f := shard.byKey[a.key]; f != nil && f.began > max(after, t.barrier(a)) && f.at.After(a.since) && f.timely(now, a.board.Freshness) {
 		return f
 	}
 	a = a.owned()
-	f := &flight{began: t.clock.Add(1), at: time.Now(), done: make(chan struct{})}
+	f := &flight{began: t.clock.Add(1), at: now, done: make(chan struct{})}
 	if t.has(a) {
 		f.origin = rankcore.AskedAgain
 	}
@@ -63,6 +64,12 @@ func (t *Tier) fly(a ask, after uint64) *flight {
 	shard.byKey[a.key] = f
 	t.loading.Go(func() { t.load(a, f, shard) })
 	return f
+}
+
+// timely reports whether a question that comes now may be answered by the load. One that takes long while the applier
+// stands still would hand on as fresh what the first caller may call so, and this one no more.
+func (f *flight) timely(now time.Time, bound time.Duration) bool {
+	return f.doubt != "" || now.Sub(f.current) <= bound
 }
 
 func (t *Tier) load(a ask, f *flight, shard *flights) {
