@@ -139,7 +139,7 @@ func encodeBeacon(n number, boards []rankcore.Progress, now time.Time) ([]byte, 
 func stateOf(p rankcore.Progress, now time.Time) boardState {
 	s := boardState{Applied: p.Applied.String(), ShardsOut: p.ShardsOut, Rebuild: p.Rebuild, Lost: p.LogLost}
 	if !p.CaughtUp.IsZero() {
-		behind := max(now.Sub(p.CaughtUp).Milliseconds(), 0)
+		behind := max((now.Sub(p.CaughtUp) + time.Millisecond - 1).Milliseconds(), 0) // never younger than it is
 		s.BehindMS = &behind
 	}
 	return s

@@ -235,6 +235,7 @@ func (a *Applier) stand(ctx context.Context, p rankcore.Position, ss *session) {
 		}
 	}
 	a.ended, a.greeted = false, false
+	a.caughtUp = time.Time{} // what was known was of another cursor, which may have been further
 	a.feed = a.startFeed(ctx, ss, p, rankcore.Position{})
 	a.log.Info("applier follows", "from", p.String(), "shards", a.inState(following))
 	a.catchUp(ctx)

@@ -2,9 +2,32 @@ package ingest
 
 import (
 	"testing"
+	"time"
 
 	"rankgate/rankcore"
 )
+
+// An applier that starts anew behind where it was knows nothing of the log's end until it has read up to it: that every
+// shard follows from there does not make them current.
+func TestCaughtUpIsOfTheCursor(t *testing.T) {
+	_, a, m := applierOn(t, 2)
+	first, err := a.stream.newest(t.Context(), a.board.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, a.owner, a.board, add("second", "alice", 1))
+	for s := range a.main.shards {
+		m.with(s, func(sh *modelShard) { sh.pos = first.Position }) // all went back to the same position
+	}
+	a.caughtUp = time.Now()
+	if err := a.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer a.feed.stop()
+	if st := a.Status(); st.Cursor != first.Position || !st.CaughtUp.IsZero() {
+		t.Errorf("at %v, caught up %v; want at %v, and not known", st.Cursor, st.CaughtUp, first.Position)
+	}
+}
 
 // inTurn is an announcer that notes how many shards were said to be out when each change was announced.
 type inTurn struct {

@@ -125,6 +125,7 @@ func (s *Store) result(ctx context.Context, b *rankcore.Board, shard int, r repl
 			return failed(err)
 		}
 		s.sayWhole(b, shard)
+		s.floors.raise(shardID{b.ID, shard}, at) // a step whose reply was lost shows only here
 		return rankcore.StepResult{State: rankcore.StepAt, At: at, Lost: text(r.rest[1]) == "1"}
 	case r.word == "damaged" && len(r.rest) == 1:
 		s.sayDamaged(ctx, b, shard, text(r.rest[0]))

@@ -69,6 +69,39 @@ func TestShardThatWentBack(t *testing.T) {
 	}
 }
 
+// TestLostReplyRaisesTheFloor: that a step happened is known from where the shard is afterwards. Going back behind it
+// is going back.
+func TestLostReplyRaisesTheFloor(t *testing.T) {
+	server := servers.Redis(t)
+	w := newWriter(t, open(t, server.URL), oneShard("lost"))
+	everything(w)
+	old := keysOf(server, w.board, 0)
+	for _, name := range old {
+		server.Do("COPY", name, "old "+name)
+	}
+	step := w.steps(add("abe", 5))[0]
+	audit := rankcore.Step{From: step.From, To: step.From}
+	other := open(t, server.URL) // its answers are not heard by the first
+	if r := other.Apply(t.Context(), w.board, []rankcore.Step{step})[0]; r.State != rankcore.StepApplied {
+		t.Fatalf("step: %+v", r)
+	}
+	if r := w.step(audit); r.State != rankcore.StepAt || r.At != step.To {
+		t.Fatalf("audit: %+v, want at %v", r, step.To)
+	}
+	for _, name := range keysOf(server, w.board, 0) {
+		server.Do("DEL", name)
+	}
+	for _, name := range old {
+		server.Do("COPY", "old "+name, name)
+	}
+	for what, ask := range questions(w) {
+		var not *rankcore.Unavailable
+		if err := ask(); !errors.As(err, &not) || not.Reason != rankcore.ShardRebuilding {
+			t.Errorf("%s: %v, want %s", what, err, rankcore.ShardRebuilding)
+		}
+	}
+}
+
 // TestLogThatLostItsTail gives lower sequences at later times. That is not a shard that went back.
 func TestLogThatLostItsTail(t *testing.T) {
 	server := servers.Redis(t)
