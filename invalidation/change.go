@@ -13,12 +13,21 @@ type change struct {
 	users    map[rankcore.UserID]struct{}
 	bytes    int // of the users' names
 	top, all bool
+	reached  []rankcore.Position // by shard; none where nothing is known
 }
 
 func (c *change) add(more rankcore.Change) {
 	c.to = more.To
 	c.top = c.top || more.Top
 	c.all = c.all || more.All
+	for _, r := range more.Reached {
+		for _, shard := range r.Shards {
+			if missing := shard + 1 - len(c.reached); missing > 0 {
+				c.reached = append(c.reached, make([]rankcore.Position, missing)...)
+			}
+			c.reached[shard] = rankcore.Newer(c.reached[shard], r.At)
+		}
+	}
 	for _, u := range more.Users {
 		if c.all {
 			break
@@ -44,5 +53,18 @@ func (c *change) change(board rankcore.BoardID) rankcore.Change {
 		told.Users = append(told.Users, u)
 	}
 	slices.Sort(told.Users)
+	at := map[rankcore.Position]int{}
+	for shard, p := range c.reached {
+		if p.IsNone() {
+			continue
+		}
+		i, known := at[p]
+		if !known {
+			i = len(told.Reached)
+			at[p] = i
+			told.Reached = append(told.Reached, rankcore.Reached{At: p})
+		}
+		told.Reached[i].Shards = append(told.Reached[i].Shards, shard)
+	}
 	return told
 }

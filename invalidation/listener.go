@@ -23,11 +23,17 @@ type Evictor interface {
 	Suspect()              // anything may have changed
 }
 
+// Floors is a store that takes note of how far shards have been: one that shows a shard further back must know.
+type Floors interface {
+	Reached(rankcore.BoardID, rankcore.Reached)
+}
+
 // ListenerConfig says what a Listener hears and whom it tells.
 type ListenerConfig struct {
 	Conn       *nats.Conn
 	Boards     []*rankcore.Board // others are ignored
 	Evictor    Evictor
+	Floors     Floors                // nil: the store's shards cannot go back
 	Logger     *slog.Logger          // nil: none
 	Registerer prometheus.Registerer // nil: no metrics
 }
@@ -37,6 +43,7 @@ type ListenerConfig struct {
 type Listener struct {
 	conn    *nats.Conn
 	evictor Evictor
+	floors  Floors
 	log     *slog.Logger
 	metrics *listenerMetrics
 	boards  map[rankcore.BoardID]*view // fixed
@@ -56,6 +63,7 @@ func NewListener(cfg ListenerConfig) *Listener {
 	l := &Listener{
 		conn:    cfg.Conn,
 		evictor: cfg.Evictor,
+		floors:  cfg.Floors,
 		log:     cfg.Logger,
 		metrics: newListenerMetrics(cfg.Registerer),
 		boards:  make(map[rankcore.BoardID]*view, len(cfg.Boards)),
@@ -135,7 +143,12 @@ func (l *Listener) hear(subject string, payload []byte, now time.Time) {
 	l.metrics.heard.WithLabelValues("broadcast").Inc()
 	inTurn := l.count(n, now)
 	if n.Source == "" {
-		c.To = rankcore.Position{} // a hand knows no positions
+		c.To, c.Reached = rankcore.Position{}, nil // a hand knows no positions
+	}
+	if l.floors != nil {
+		for _, r := range c.Reached {
+			l.floors.Reached(c.Board, r) // before the eviction: what is read because of it has them
+		}
 	}
 	l.evictor.Evict(c)
 	if inTurn && n.Source != "" && !c.To.IsNone() {

@@ -2,6 +2,7 @@ package invalidation
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -17,11 +18,29 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var power = &rankcore.Board{ID: "power", Shards: 1, Freshness: time.Second}
 
-// notes is a cache that writes down what it is told.
+// notes is a cache, and a store, that writes down what it is told.
 type notes struct {
 	mu       sync.Mutex
 	evicted  []rankcore.Change
 	suspects int
+	reached  map[int]rankcore.Position // by shard, as told last
+}
+
+func (n *notes) Reached(_ rankcore.BoardID, r rankcore.Reached) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.reached == nil {
+		n.reached = map[int]rankcore.Position{}
+	}
+	for _, shard := range r.Shards {
+		n.reached[shard] = r.At
+	}
+}
+
+func (n *notes) shards() map[int]rankcore.Position {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return maps.Clone(n.reached)
 }
 
 func (n *notes) Evict(c rankcore.Change) {
@@ -81,7 +100,7 @@ func listen(t *testing.T, url string, opts ...nats.Option) (*Listener, *notes, *
 	t.Helper()
 	conn := connect(t, url, opts...)
 	cache := &notes{}
-	l := NewListener(ListenerConfig{Conn: conn, Boards: []*rankcore.Board{power}, Evictor: cache, Registerer: prometheus.NewRegistry()})
+	l := NewListener(ListenerConfig{Conn: conn, Boards: []*rankcore.Board{power}, Evictor: cache, Floors: cache, Registerer: prometheus.NewRegistry()})
 	run(t, l.Run)
 	eventually(t, "the subscriptions", func() bool { return conn.NumSubscriptions() == 2 })
 	if err := conn.Flush(); err != nil {

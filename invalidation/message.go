@@ -39,6 +39,8 @@ type broadcast struct {
 	Top   bool              `json:"top,omitempty"`
 	All   bool              `json:"all,omitempty"`
 	To    string            `json:"to,omitempty"` // rankcore.Position: the last message that is taken in
+
+	Reached reached `json:"reached,omitempty"`
 }
 
 // beacon is the payload on rankgate.beacon: what a source knows of its boards.
@@ -91,11 +93,15 @@ func decodeBroadcast(board rankcore.BoardID, payload []byte) (rankcore.Change, n
 	if len(b.Users) == 0 && !b.Top && !b.All {
 		return rankcore.Change{}, number{}, errNothing
 	}
-	return rankcore.Change{Board: board, To: to, Users: b.Users, Top: b.Top, All: b.All}, b.number, nil
+	where, err := b.Reached.list()
+	if err != nil {
+		return rankcore.Change{}, number{}, err
+	}
+	return rankcore.Change{Board: board, To: to, Users: b.Users, Top: b.Top, All: b.All, Reached: where}, b.number, nil
 }
 
 func encodeBroadcast(n number, c rankcore.Change) ([]byte, error) {
-	b := broadcast{number: n, Users: c.Users, Top: c.Top, All: c.All}
+	b := broadcast{number: n, Users: c.Users, Top: c.Top, All: c.All, Reached: encodeReached(c.Reached)}
 	if !c.To.IsNone() {
 		b.To = c.To.String()
 	}

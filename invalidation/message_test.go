@@ -18,6 +18,10 @@ func TestHandWrittenBroadcasts(t *testing.T) {
 		{`{"top":true}`, rankcore.Change{Top: true}},
 		{` {"all": true, "note": "after the repair"} `, rankcore.Change{All: true}},
 		{`{"v":1,"source":"s","n":3,"users":["a"],"to":"7-7000"}`, rankcore.Change{Users: []rankcore.UserID{"a"}, To: at(7)}},
+		{
+			`{"v":1,"source":"s","n":3,"users":["a"],"to":"7-7000","reached":{"7-7000":"AQE="}}`,
+			rankcore.Change{Users: []rankcore.UserID{"a"}, To: at(7), Reached: []rankcore.Reached{{At: at(7), Shards: []int{0, 8}}}},
+		},
 		{`{"v":2,"source":"s","n":3,"segments":[1]}`, rankcore.Change{All: true}}, // a later version may mean more than we read
 	}
 	for _, c := range cases {
@@ -33,7 +37,8 @@ func TestGarbageIsRefused(t *testing.T) {
 	for _, payload := range []string{
 		``, `null`, `{}`, `[]`, `true`, `{"users":[]}`, `{"top":false}`, `{"users":"a"}`, `{"users":[1]}`, `{"all":1}`,
 		`{"all":true`, `{"all":true}{}`, "\xff\x00", `{"all":true,"n":1}`, `{"all":true,"source":"s"}`, `{"all":true,"n":-1,"source":"s"}`,
-		`{"all":true,"to":"seven"}`, `{"all":true,"n":1,"source":"` + strings.Repeat("s", maxSourceBytes+1) + `"}`,
+		`{"all":true,"to":"seven"}`, `{"all":true,"reached":{"seven":"AQ=="}}`, `{"all":true,"reached":{"7-7000":"!"}}`,
+		`{"all":true,"reached":{"7-7000":"` + strings.Repeat("AAAA", rankcore.MaxShards/8/3+1) + `"}}`, `{"all":true,"n":1,"source":"` + strings.Repeat("s", maxSourceBytes+1) + `"}`,
 	} {
 		if got, _, err := decodeBroadcast("power", []byte(payload)); err == nil {
 			t.Errorf("broadcast %q: %+v, want an error", payload, got)

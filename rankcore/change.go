@@ -9,6 +9,14 @@ type Change struct {
 	Users []UserID // whose scores changed
 	All   bool     // more users than are worth naming
 	Top   bool     // told by hand: the top rows are to be read again
+
+	Reached []Reached // where the shards are that operations were for
+}
+
+// Reached is how far some shards have taken in the log.
+type Reached struct {
+	At     Position
+	Shards []int
 }
 
 // Progress is how far a board's applier has come.

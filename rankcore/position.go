@@ -22,6 +22,14 @@ func (p Position) IsNone() bool { return p == Position{} }
 // At is the time the message was stored.
 func (p Position) At() time.Time { return time.Unix(0, p.Time) }
 
+// Newer is the later stored of two messages. Time decides, since a log that lost its tail gives its sequences again.
+func Newer(p, q Position) Position {
+	if p.Time > q.Time || p.Time == q.Time && p.Seq > q.Seq {
+		return p
+	}
+	return q
+}
+
 // String is "<seq>-<ns>", or "none". ParsePosition reads it back.
 func (p Position) String() string {
 	if p.IsNone() {

@@ -186,9 +186,10 @@ func (e *edge) wireFace(face *gateway.Config, oplog *ingest.Log, store coreStore
 	})
 	guard := degrade.NewGuard(degrade.Config{Source: store, Snapshots: snapshots, Logger: e.log, Registerer: e.reg})
 	e.add("snapshots", func(ctx context.Context) error { return snapshots.Run(ctx, guard) })
-	heard := &evictor{} // the listener tells the tier, and the tier asks the listener
+	heard := &evictor{}                      // the listener tells the tier, and the tier asks the listener
+	floors, _ := store.(invalidation.Floors) // shards in this process go back only with the process
 	listener := invalidation.NewListener(invalidation.ListenerConfig{
-		Conn: casts, Boards: e.cfg.Boards, Evictor: heard, Logger: e.log, Registerer: e.reg,
+		Conn: casts, Boards: e.cfg.Boards, Evictor: heard, Floors: floors, Logger: e.log, Registerer: e.reg,
 	})
 	tier, err := cachetier.New(cachetier.Config{Source: guard, Progress: listener, Logger: e.log, Registerer: e.reg})
 	if err != nil {

@@ -122,6 +122,7 @@ func (l *lane) settle(r *run, t *task, step *rankcore.Step, res *rankcore.StepRe
 		sh.failed(time.Now())
 		return true
 	}
+	reach(change, step)
 	sh.answered(*res)
 	sh.lost, sh.delay = false, 0
 	t.ops, t.message = t.ops[t.next:], t.message[t.next:]
@@ -143,6 +144,17 @@ func (l *lane) elsewhere(r *run, t *task, res *rankcore.StepResult) (over bool) 
 	}
 	sh.astray()
 	return true
+}
+
+// reach notes that the step's shard is at its end. A run ends in one place, and few shards need several steps for it.
+func reach(change *rankcore.Change, step *rankcore.Step) {
+	for i := range change.Reached {
+		if r := &change.Reached[i]; r.At == step.To {
+			r.Shards = append(r.Shards, step.Shard)
+			return
+		}
+	}
+	change.Reached = append(change.Reached, rankcore.Reached{At: step.To, Shards: []int{step.Shard}})
 }
 
 // worthNaming is how many users a change names before it says all.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -26,6 +27,24 @@ func TestCaughtUpIsOfTheCursor(t *testing.T) {
 	defer a.feed.stop()
 	if st := a.Status(); st.Cursor != first.Position || !st.CaughtUp.IsZero() {
 		t.Errorf("at %v, caught up %v; want at %v, and not known", st.Cursor, st.CaughtUp, first.Position)
+	}
+}
+
+// A change tells where the shards are that took the run in, and says nothing of those that did not.
+func TestAChangeTellsWhereShardsAre(t *testing.T) {
+	_, a, m := applierOn(t, 8)
+	at := pos(4, 4000)
+	for s := range a.main.shards {
+		a.main.shards[s] = shard{state: following, pos: at}
+		m.with(s, func(sh *modelShard) { sh.pos = at })
+	}
+	alice, bob := a.board.Shard("alice"), a.board.Shard("bob")
+	m.with(0, func(*modelShard) { m.down[bob] = true })
+	r := runOf(a.board, at, 5, "alice", "bob")
+	change := a.main.take(t.Context(), r)
+	want := []rankcore.Reached{{At: r.to, Shards: []int{alice}}}
+	if !reflect.DeepEqual(change.Reached, want) {
+		t.Errorf("reached %v, want %v", change.Reached, want)
 	}
 }
 

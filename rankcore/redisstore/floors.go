@@ -6,7 +6,7 @@ import (
 	"rankgate/rankcore"
 )
 
-// floors are the newest positions at which this process has seen shards. A shard further back than that has been
+// floors are the newest positions at which this process has seen shards, or heard of them. A shard further back than that has been
 // restored from an older dump, or a replica that lagged took its place: the applier will feed it again, but
 // notices only with its next step or heartbeat, and until then nobody may take what it shows for current.
 // Safe for concurrent use.
@@ -19,7 +19,18 @@ type floors struct {
 func (f *floors) raise(id shardID, p rankcore.Position) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.seen[id] = newer(f.seen[id], p)
+	f.seen[id] = rankcore.Newer(f.seen[id], p)
+}
+
+// Reached takes note of where shards of a board are, by the word of whoever feeds them: a process that only reads
+// would notice that a shard has gone back no further than to what it has read itself.
+func (s *Store) Reached(b rankcore.BoardID, r rankcore.Reached) {
+	s.floors.mu.Lock()
+	defer s.floors.mu.Unlock()
+	for _, shard := range r.Shards {
+		id := shardID{b, shard}
+		s.floors.seen[id] = rankcore.Newer(s.floors.seen[id], r.At)
+	}
 }
 
 // of are the floors of the shards as they are now. A reader takes them before it asks, as a step may raise them

@@ -102,6 +102,21 @@ func TestLostReplyRaisesTheFloor(t *testing.T) {
 	}
 }
 
+// TestAShardThatOthersSawFurther: a process that only reads hears from the applier how far shards have been.
+func TestAShardThatOthersSawFurther(t *testing.T) {
+	server := servers.Redis(t)
+	w := newWriter(t, open(t, server.URL), oneShard("heard"))
+	everything(w)
+	further := w.steps(add("abe", 5))[0].To
+	w.store.Reached(w.board.ID, rankcore.Reached{At: further, Shards: []int{0}})
+	for what, ask := range questions(w) {
+		var not *rankcore.Unavailable
+		if err := ask(); !errors.As(err, &not) || not.Reason != rankcore.ShardRebuilding {
+			t.Errorf("%s: %v, want %s", what, err, rankcore.ShardRebuilding)
+		}
+	}
+}
+
 // TestLogThatLostItsTail gives lower sequences at later times. That is not a shard that went back.
 func TestLogThatLostItsTail(t *testing.T) {
 	server := servers.Redis(t)

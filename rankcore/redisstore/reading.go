@@ -165,15 +165,7 @@ func meta(season rankcore.SeasonID, asOf time.Time, list []reading) rankcore.Met
 	m := rankcore.Meta{Season: season, Status: rankcore.Fresh, AsOf: asOf}
 	for _, r := range list {
 		m.Total += r.members
-		m.Version = newer(m.Version, r.changed)
+		m.Version = rankcore.Newer(m.Version, r.changed)
 	}
 	return m
-}
-
-// newer is the message stored later. Time decides, since a log that lost its tail gives its sequences again.
-func newer(a, b rankcore.Position) rankcore.Position {
-	if a.Time > b.Time || a.Time == b.Time && a.Seq > b.Seq {
-		return a
-	}
-	return b
 }
