@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"rankgate/gateway/identity"
 )
@@ -89,14 +90,14 @@ func newServiceKeys(auth ServiceAuth) (serviceKeys, error) {
 }
 
 // writer is the name of the caller's key, "" where nobody is asked. It fails when the caller may not write.
-func (s *serviceKeys) writer(c *fiber.Ctx) (string, error) {
+func (s *serviceKeys) writer(h *fasthttp.RequestHeader) (string, error) {
 	if s.open {
 		return "", nil
 	}
 	if s.tokens != nil {
-		return s.tokenWriter(c)
+		return s.tokenWriter(h)
 	}
-	key, err := bearer(c)
+	key, err := bearer(h)
 	if err != nil {
 		return "", err
 	}
@@ -112,8 +113,8 @@ func (s *serviceKeys) writer(c *fiber.Ctx) (string, error) {
 }
 
 // tokenWriter lets the holder of a token write that has the scope for it.
-func (s *serviceKeys) tokenWriter(c *fiber.Ctx) (string, error) {
-	caller, err := tokenCaller(c, s.tokens)
+func (s *serviceKeys) tokenWriter(h *fasthttp.RequestHeader) (string, error) {
+	caller, err := tokenCaller(h, s.tokens)
 	switch {
 	case errors.Is(err, identity.ErrNoKeys):
 		return "", cannotJudge.because("The issuer's keys are not known yet; try again.")
@@ -125,9 +126,18 @@ func (s *serviceKeys) tokenWriter(c *fiber.Ctx) (string, error) {
 	return writerOfTokens, nil
 }
 
+// shows reports whether a request shows that it is a service's, which may write.
+func (s *serviceKeys) shows(h *fasthttp.RequestHeader) bool {
+	if s.open || len(h.Peek(fiber.HeaderAuthorization)) == 0 {
+		return false
+	}
+	_, err := s.writer(h)
+	return err == nil
+}
+
 // bearer is what the one Authorization header carries.
-func bearer(c *fiber.Ctx) (string, error) {
-	headers := c.Request().Header.PeekAll(fiber.HeaderAuthorization)
+func bearer(h *fasthttp.RequestHeader) (string, error) {
+	headers := h.PeekAll(fiber.HeaderAuthorization)
 	if len(headers) == 1 {
 		scheme, credential, _ := strings.Cut(string(headers[0]), " ")
 		if strings.EqualFold(scheme, "Bearer") {

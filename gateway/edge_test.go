@@ -52,6 +52,7 @@ func newEdge(t *testing.T, change func(*Config)) *edge {
 	cfg := Config{
 		Boards: boards(), Reader: c, Writer: c, Applied: c, Outcomes: c, Verifier: c, Floor: c,
 		Health: func(context.Context) Health { return Health{Ready: true} },
+		Limits: Limits{PerAddressRPS: -1}, // tests ask as fast as they can, from no address at all
 	}
 	if change != nil {
 		change(&cfg)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +32,8 @@ type Config struct {
 	Profiles bool                             // serve /debug/pprof here
 
 	Auth       Auth
+	Limits     Limits
+	Origins    []string              // whose pages may ask: AnyOrigin alone, or such as "https://example.com"
 	Quota      *Quota                // nil: exact ranks are not rationed
 	Drain      time.Duration         // how long /readyz says no before the listener closes; at least 0
 	Logger     *slog.Logger          // nil: none
@@ -66,6 +67,8 @@ type Gateway struct {
 	log     *slog.Logger
 	app     *fiber.App
 	keys    serviceKeys
+	cors    origins
+	limits  *limiter
 	metrics *metrics
 	byID    map[rankcore.BoardID]*rankcore.Board
 	buffers sync.Pool // of *encoder
@@ -94,6 +97,7 @@ func New(cfg Config) (*Gateway, error) {
 		cfg:     cfg,
 		log:     cfg.Logger,
 		keys:    keys,
+		cors:    cfg.Origins,
 		metrics: newMetrics(cfg.Registerer),
 		byID:    make(map[rankcore.BoardID]*rankcore.Board, len(cfg.Boards)),
 		buffers: sync.Pool{New: func() any { return new(encoder) }},
@@ -106,7 +110,8 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	g.waits, g.endWaits = context.WithCancel(context.Background())
 	g.hub = newHub(g)
-	g.streams = streamCount{metrics: g.metrics, each: make(map[netip.Addr]int)}
+	g.limits = newLimiter(g)
+	g.streams = streamCount{metrics: g.metrics, each: g.limits.streams}
 	g.app = newApp(g)
 	g.routes()
 	return g, nil
@@ -124,7 +129,7 @@ const stopWithin = appendTimeout + 2*time.Second
 func (g *Gateway) Run(ctx context.Context, ln net.Listener) error {
 	defer g.hub.close()
 	defer g.endWaits()
-	conns := newListener(ln)
+	conns := newListener(ln, g.limits)
 	g.app.Handler() // builds Fiber's routing tree
 	server := g.app.Server()
 	served := make(chan error, 1)

@@ -1,45 +1,82 @@
 package gateway
 
 import (
+	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
-// listener knows the connections it accepted, so that a stop leaves none behind.
+// listener knows the connections it accepted, so that a stop leaves none behind, and turns away those that are too
+// many.
 type listener struct {
 	net.Listener
+	limits *limiter
 
 	// mu guards open. Never held while a connection is used.
 	mu   sync.Mutex
 	open map[*conn]struct{}
+
+	places  chan struct{}  // for those that are being turned away
+	leaving sync.WaitGroup // they
 }
 
-func newListener(ln net.Listener) *listener {
-	return &listener{Listener: ln, open: make(map[*conn]struct{})}
+func newListener(ln net.Listener, limits *limiter) *listener {
+	return &listener{Listener: ln, limits: limits, open: make(map[*conn]struct{}), places: make(chan struct{}, maxLeaving)}
 }
 
+// Accept goes on when the process has no file left for another connection: to its server an error is the end.
 func (l *listener) Accept() (net.Conn, error) {
-	accepted, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		accepted, err := l.Listener.Accept()
+		switch {
+		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
+			l.limits.g.metrics.turnedAway.Inc()
+			<-time.After(acceptAgain)
+			continue
+		case err != nil:
+			return nil, err
+		}
+		if c := l.admit(accepted); c != nil {
+			return c, nil
+		}
 	}
-	c := &conn{Conn: accepted, from: l}
+}
+
+// admit is the connection to serve, or nil for one too many.
+func (l *listener) admit(accepted net.Conn) *conn {
+	c := &conn{Conn: accepted, from: l, peer: peerOf(accepted.RemoteAddr())}
+	counted, may := l.limits.connects(c.peer)
+	c.counted.Store(counted)
+	if !may {
+		l.turnAway(c, tooManyConns)
+		return nil
+	}
 	l.mu.Lock()
-	l.open[c] = struct{}{}
+	full := len(l.open) >= l.limits.all
+	if !full {
+		l.open[c] = struct{}{}
+	}
 	l.mu.Unlock()
-	return c, nil
+	if full {
+		l.turnAway(c, connsInUse)
+		return nil
+	}
+	return c
 }
 
 func (l *listener) forget(c *conn) {
 	l.mu.Lock()
 	delete(l.open, c)
 	l.mu.Unlock()
+	c.uncount()
 }
 
-// closeAll closes what is still open.
+// closeAll closes what is still open, and waits for those that are being turned away.
 func (l *listener) closeAll() {
 	l.mu.Lock()
 	open := make([]*conn, 0, len(l.open))
@@ -50,13 +87,23 @@ func (l *listener) closeAll() {
 	for _, c := range open {
 		_ = c.Conn.Close() // its server loop ends with an error and closes it in its own way
 	}
+	l.leaving.Wait()
 }
 
 // conn is a connection that may linger on Close.
 type conn struct {
 	net.Conn
-	from   *listener
-	linger atomic.Bool
+	from    *listener
+	peer    netip.Addr
+	counted atomic.Bool // for its peer
+	linger  atomic.Bool
+}
+
+// uncount gives the peer the place back, once.
+func (c *conn) uncount() {
+	if c.counted.Swap(false) {
+		c.from.limits.disconnects(c.peer)
+	}
 }
 
 // Bounds of a lingering close.

@@ -20,6 +20,8 @@ type metrics struct {
 	streams      prometheus.Gauge   // rankgate_gateway_open_streams
 	streamEvents prometheus.Counter // rankgate_gateway_stream_events_total
 
+	turnedAway prometheus.Counter // rankgate_gateway_refused_connections_total
+
 	unrouted *routeMetrics // what no route took
 }
 
@@ -47,6 +49,10 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Help: "Changes of top rows rendered for all their listeners.",
 		}),
 	}
+	m.turnedAway = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "rankgate_gateway_refused_connections_total",
+		Help: "Connections that were not served: one address had too many, or all there may be were open.",
+	})
 	exact := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "rankgate_gateway_exact_ranks_total",
 		Help: "Requests for exact ranks that are rationed: answered, answered again, refused, or not counted because the quota store did not answer.",
@@ -54,7 +60,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	m.exactSpent, m.exactRepeated = exact.WithLabelValues("answered"), exact.WithLabelValues("repeated")
 	m.exactRefused, m.exactUncounted = exact.WithLabelValues("refused"), exact.WithLabelValues("uncounted")
 	if r != nil {
-		r.MustRegister(m.requests, m.duration, m.accepted, exact, m.streams, m.streamEvents)
+		r.MustRegister(m.requests, m.duration, m.accepted, exact, m.streams, m.streamEvents, m.turnedAway)
 	}
 	m.unrouted = m.route("none")
 	return m

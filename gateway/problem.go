@@ -17,28 +17,29 @@ type kind struct {
 }
 
 var (
-	badRequest     = &kind{400, "bad-request", "Bad request"}
-	badBody        = &kind{400, "bad-body", "The body is not what is wanted"}
-	badOps         = &kind{400, "bad-operations", "Some operations cannot be taken, so none was"}
-	unauthorized   = &kind{401, "unauthorized", "Credentials are needed"}
-	forbidden      = &kind{403, "forbidden", "The credentials do not allow this"}
-	notFound       = &kind{404, "not-found", "There is nothing at this path"}
-	unknownBoard   = &kind{404, "unknown-board", "There is no such board"}
-	unknownSeason  = &kind{404, "unknown-season", "The board keeps no such season"}
-	notRanked      = &kind{404, "user-not-ranked", "The user has no rank"}
-	wrongMethod    = &kind{405, "method-not-allowed", "The path does not take this method"}
-	tooSlow        = &kind{408, "request-timeout", "The request came too slowly"}
-	verifyRunning  = &kind{409, "verify-running", "A board is being verified here"}
-	bodyTooLarge   = &kind{413, "body-too-large", "The body is too large"}
-	notJSON        = &kind{415, "unsupported-media-type", "The body is not application/json"}
-	exactSpent     = &kind{429, "exact-rank-quota", "There is no exact rank left for today"}
-	tooManyOfOne   = &kind{429, "too-many-streams", "There are too many streams from here"}
-	headerTooLarge = &kind{431, "header-too-large", "The header is too large"}
-	internal       = &kind{500, "internal", "Something went wrong here"}
-	logUnavailable = &kind{503, "log-unavailable", "Writes cannot be made durable now"}
-	cannotJudge    = &kind{503, "credentials-unchecked", "Credentials cannot be checked now"}
-	tooManyStreams = &kind{503, "streams-in-use", "There is no stream left"}
-	notFresh       = &kind{503, "not-fresh", "There is no fresh answer now"}
+	badRequest      = &kind{400, "bad-request", "Bad request"}
+	badBody         = &kind{400, "bad-body", "The body is not what is wanted"}
+	badOps          = &kind{400, "bad-operations", "Some operations cannot be taken, so none was"}
+	unauthorized    = &kind{401, "unauthorized", "Credentials are needed"}
+	forbidden       = &kind{403, "forbidden", "The credentials do not allow this"}
+	notFound        = &kind{404, "not-found", "There is nothing at this path"}
+	unknownBoard    = &kind{404, "unknown-board", "There is no such board"}
+	unknownSeason   = &kind{404, "unknown-season", "The board keeps no such season"}
+	notRanked       = &kind{404, "user-not-ranked", "The user has no rank"}
+	wrongMethod     = &kind{405, "method-not-allowed", "The path does not take this method"}
+	tooSlow         = &kind{408, "request-timeout", "The request came too slowly"}
+	verifyRunning   = &kind{409, "verify-running", "A board is being verified here"}
+	bodyTooLarge    = &kind{413, "body-too-large", "The body is too large"}
+	notJSON         = &kind{415, "unsupported-media-type", "The body is not application/json"}
+	exactSpent      = &kind{429, "exact-rank-quota", "There is no exact rank left for today"}
+	tooManyRequests = &kind{429, "too-many-requests", "There are too many requests from here"}
+	tooManyOfOne    = &kind{429, "too-many-streams", "There are too many streams from here"}
+	headerTooLarge  = &kind{431, "header-too-large", "The header is too large"}
+	internal        = &kind{500, "internal", "Something went wrong here"}
+	logUnavailable  = &kind{503, "log-unavailable", "Writes cannot be made durable now"}
+	cannotJudge     = &kind{503, "credentials-unchecked", "Credentials cannot be checked now"}
+	tooManyStreams  = &kind{503, "streams-in-use", "There is no stream left"}
+	notFresh        = &kind{503, "not-fresh", "There is no fresh answer now"}
 )
 
 // foreign are the errors of others that have a kind. Anything else is internal: logged, never shown.

@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"rankgate/gateway/identity"
 	"rankgate/rankcore"
@@ -37,7 +38,7 @@ func (a *UserAuth) validate() error {
 func (a *UserAuth) requester(c *fiber.Ctx, asked rankcore.UserID) (string, error) {
 	switch a.Mode {
 	case ModeJWT:
-		caller, err := tokenCaller(c, a.Tokens)
+		caller, err := tokenCaller(&c.Request().Header, a.Tokens)
 		return caller.Subject, err
 	case ModeHeader:
 		return a.named(c)
@@ -47,8 +48,8 @@ func (a *UserAuth) requester(c *fiber.Ctx, asked rankcore.UserID) (string, error
 }
 
 // tokenCaller is who holds the request's token. It fails with a refusal, or with identity.ErrNoKeys.
-func tokenCaller(c *fiber.Ctx, tokens *identity.Tokens) (identity.Caller, error) {
-	token, err := bearer(c)
+func tokenCaller(h *fasthttp.RequestHeader, tokens *identity.Tokens) (identity.Caller, error) {
+	token, err := bearer(h)
 	if err != nil {
 		return identity.Caller{}, err
 	}

@@ -51,7 +51,7 @@ type written struct {
 
 // write is every write: who, where, what, into the log, and if asked, until it is applied.
 func (g *Gateway) write(c *fiber.Ctx, read func(*rankcore.Board) ([]rankcore.Op, error)) error {
-	key, err := g.keys.writer(c)
+	key, err := g.keys.writer(&c.Request().Header)
 	if err != nil {
 		return err
 	}

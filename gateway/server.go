@@ -68,10 +68,17 @@ func bodyLimit(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 func (g *Gateway) front(routes fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		ctx.Response.Header.Set(fiber.HeaderXContentTypeOptions, "nosniff")
+		if g.stopping.Load() {
+			ctx.SetConnectionClose() // so that the next request goes elsewhere, and none meets a closed connection
+		}
 		if framedTwice(&ctx.Request.Header) {
 			ctx.SetConnectionClose()
 			err := badRequest.because("a request has either Content-Length or Transfer-Encoding, not both")
 			g.metrics.unrouted.answered(writeProblem(ctx, err))
+			return
+		}
+		defer g.cors.mark(ctx)
+		if g.cors.preflight(ctx) || g.limits.refuses(ctx) {
 			return
 		}
 		switch string(ctx.Method()) {

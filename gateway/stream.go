@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"rankgate/gateway/address"
 	"rankgate/rankcore"
 )
 
@@ -21,7 +22,7 @@ const (
 	heartbeat = 2500 * time.Millisecond
 
 	maxStreams      = 4096
-	maxStreamsOfOne = 64 // by address; loopback and trusted proxies, which stand for many, are exempt
+	maxStreamsOfOne = 64 // by address, see Limits
 )
 
 // streamTop answers GET /v1/boards/{board}/stream: the top rows now, and again whenever they change. Every event is
@@ -42,7 +43,7 @@ func (g *Gateway) streamTop(c *fiber.Ctx) error {
 	if !c.Request().Header.IsHTTP11() {
 		return badRequest.because("a stream has no length, which only HTTP/1.1 can say")
 	}
-	caller := g.caller(c)
+	caller := g.limits.streamer(c.Context())
 	if err := g.streams.enter(caller); err != nil {
 		c.Set(fiber.HeaderRetryAfter, retryAfter)
 		return err
@@ -127,26 +128,14 @@ func (g *Gateway) topEvent(b *rankcore.Board, page *rankcore.Page) []byte {
 	return append(event, "\n\n"...)
 }
 
-// caller is the address that a stream counts for; the zero Addr is not counted.
-func (g *Gateway) caller(c *fiber.Ctx) netip.Addr {
-	peer, ok := c.Context().RemoteAddr().(*net.TCPAddr)
-	if !ok {
-		return netip.Addr{}
-	}
-	addr := peer.AddrPort().Addr().Unmap()
-	if addr.IsLoopback() || g.cfg.Auth.Users.Proxies.Trusts(addr) {
-		return netip.Addr{}
-	}
-	return addr
-}
-
 // streamCount bounds the streams that are open. Safe for concurrent use.
 type streamCount struct {
 	metrics *metrics
 
-	mu   sync.Mutex
-	all  int
-	each map[netip.Addr]int
+	each *address.Counts
+
+	mu  sync.Mutex
+	all int
 }
 
 // enter counts one more, or fails with a refusal. Who enters has to leave.
@@ -156,13 +145,10 @@ func (s *streamCount) enter(caller netip.Addr) error {
 	switch {
 	case s.all >= maxStreams:
 		return tooManyStreams.because("All " + strconv.Itoa(maxStreams) + " are in use.")
-	case caller.IsValid() && s.each[caller] >= maxStreamsOfOne:
-		return tooManyOfOne.because("One address may have " + strconv.Itoa(maxStreamsOfOne) + " open.")
+	case caller.IsValid() && !s.each.Enter(caller):
+		return tooManyOfOne.because("One address may have " + strconv.Itoa(s.each.Most()) + " open.")
 	}
 	s.all++
-	if caller.IsValid() {
-		s.each[caller]++
-	}
 	s.metrics.streams.Inc()
 	return nil
 }
@@ -172,9 +158,7 @@ func (s *streamCount) leave(caller netip.Addr) {
 	defer s.mu.Unlock()
 	s.all--
 	if caller.IsValid() {
-		if s.each[caller]--; s.each[caller] == 0 {
-			delete(s.each, caller)
-		}
+		s.each.Leave(caller)
 	}
 	s.metrics.streams.Dec()
 }

@@ -54,7 +54,7 @@ type verdict struct {
 
 // verify answers POST /v1/boards/{board}/verify with a line of JSON for each shard as it is known.
 func (g *Gateway) verify(c *fiber.Ctx) error {
-	if _, err := g.keys.writer(c); err != nil {
+	if _, err := g.keys.writer(&c.Request().Header); err != nil {
 		return err
 	}
 	b, err := g.board(c)

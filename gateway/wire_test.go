@@ -22,10 +22,17 @@ import (
 // serve runs the edge on a loopback port until the test ends, and returns its address.
 func (e *edge) serve() string {
 	e.t.Helper()
+	return e.serveOn(func(ln net.Listener) net.Listener { return ln })
+}
+
+// serveOn is serve on what with makes of the listener.
+func (e *edge) serveOn(with func(net.Listener) net.Listener) string {
+	e.t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		e.t.Fatal(err)
 	}
+	ln = with(ln)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx, ln) }()
@@ -52,14 +59,22 @@ func dial(t *testing.T, address string) *raw {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		t.Fatal(err)
+	r := &raw{c, t, bufio.NewReader(c)}
+	r.patient()
+	return r
+}
+
+// patient gives the server 20 s for what comes next.
+func (r *raw) patient() {
+	r.t.Helper()
+	if err := r.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		r.t.Fatal(err)
 	}
-	return &raw{c, t, bufio.NewReader(c)}
 }
 
 func (r *raw) send(text string) {
 	r.t.Helper()
+	r.patient()
 	if _, err := io.WriteString(r, text); err != nil {
 		r.t.Fatal(err)
 	}
@@ -204,7 +219,7 @@ func TestEveryAnswerIsForItsUser(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Reader = asked })
 	c := dial(t, e.serve())
 	for i := range users {
-		fmt.Fprintf(c, "GET /v1/boards/power/users/user%05d/rank HTTP/1.1\r\nHost: x\r\n\r\n", i)
+		c.send(fmt.Sprintf("GET /v1/boards/power/users/user%05d/rank HTTP/1.1\r\nHost: x\r\n\r\n", i))
 		c.reply().want(200).field("user", fmt.Sprintf("user%05d", i))
 	}
 	if len(asked.users) != users {

@@ -67,7 +67,10 @@ func wire(cfg *config.Config, auth gateway.ServiceAuth, at sockets, log *slog.Lo
 		e.wireCore(oplog, store, casts, known)
 		e.add("auditor", auditor.Run)
 	}
-	face := gateway.Config{Verifier: auditor, Health: known.check, Gatherer: e.reg, Drain: drain, Logger: log, Registerer: e.reg}
+	face := gateway.Config{
+		Limits:  gateway.Limits{PerAddressRPS: cfg.Limits.PerAddressRPS, PerAddressConns: cfg.Limits.PerAddressConns},
+		Origins: cfg.Origins, Verifier: auditor, Health: known.check, Gatherer: e.reg, Drain: drain, Logger: log, Registerer: e.reg,
+	}
 	if cfg.Role != config.RoleCore {
 		if err := e.wireFace(&face, oplog, store, casts, known); err != nil {
 			return nil, err
@@ -184,7 +187,9 @@ func (e *edge) wireFace(face *gateway.Config, oplog *ingest.Log, store coreStore
 	snapshots := degrade.OpenSnapshots(degrade.SnapshotsConfig{
 		Dir: snapshotsDir(e.cfg), Boards: e.cfg.Boards, Logger: e.log, Registerer: e.reg,
 	})
-	guard := degrade.NewGuard(degrade.Config{Source: store, Snapshots: snapshots, Logger: e.log, Registerer: e.reg})
+	guard := degrade.NewGuard(degrade.Config{
+		Source: store, Concurrency: e.cfg.Limits.CoreConcurrency, Snapshots: snapshots, Logger: e.log, Registerer: e.reg,
+	})
 	e.add("snapshots", func(ctx context.Context) error { return snapshots.Run(ctx, guard) })
 	heard := &evictor{}                      // the listener tells the tier, and the tier asks the listener
 	floors, _ := store.(invalidation.Floors) // shards in this process go back only with the process
@@ -216,6 +221,7 @@ func (e *edge) wireGateways(face gateway.Config, at sockets) error {
 	}
 	if at.ops != nil {
 		ops.Reader, ops.Ops, ops.Profiles, ops.Registerer = nil, true, true, nil // its requests are not the public's
+		ops.Limits, ops.Origins = gateway.Limits{PerAddressRPS: config.Unlimited, PerAddressConns: config.Unlimited}, nil
 		second, err := gateway.New(ops)
 		if err != nil {
 			return err

@@ -50,7 +50,7 @@ type Tokens struct {
 // Header is where a proxy names the caller.
 type Header struct {
 	Name    string
-	Proxies []netip.Prefix // the peers that may
+	Proxies []netip.Prefix // the peers that may; in every mode those whose X-Forwarded-For counts
 }
 
 func (d *draft) authKeys() section {
@@ -137,7 +137,7 @@ func (d *draft) completeAuth(r *reader) {
 	if _, told := r.given["auth.users.mode"]; !told {
 		if _, jwt := r.given["auth.users.jwt"]; jwt || a.UserTokens != (Tokens{}) {
 			a.Users = AuthJWT
-		} else if _, header := r.given["auth.users.header"]; header || a.UserHeader.Name != "" {
+		} else if _, header := r.given["auth.users.header"]; header && len(a.UserHeader.Proxies) == 0 || a.UserHeader.Name != "" {
 			a.Users = AuthHeader
 		}
 	}
@@ -149,12 +149,13 @@ func (d *draft) completeAuth(r *reader) {
 // checkAuth finds credentials that are right alone and wrong together.
 func (d *draft) checkAuth(r *reader, wrong func(bad bool, path, format string, args ...any)) {
 	a := &d.Auth
-	tokens, header := a.UserTokens != (Tokens{}), a.UserHeader.Name != "" || len(a.UserHeader.Proxies) > 0
+	tokens := a.UserTokens != (Tokens{})
 	wrong(a.Users == AuthJWT && !a.UserTokens.complete(), "auth.users.mode", "jwt needs either auth.users.jwt.hs256_secret or auth.users.jwt.jwks_url")
 	wrong(a.Users != AuthJWT && tokens, "auth.users.jwt", "given, but auth.users.mode is %s", a.Users)
 	wrong(a.Users == AuthHeader && (a.UserHeader.Name == "" || len(a.UserHeader.Proxies) == 0), "auth.users.mode",
 		"header needs auth.users.header.name and auth.users.header.trusted_proxies")
-	wrong(a.Users != AuthHeader && header, "auth.users.header", "given, but auth.users.mode is %s", a.Users)
+	// Proxies alone are right in every mode: they also say whom to believe about the address of a caller.
+	wrong(a.Users != AuthHeader && a.UserHeader.Name != "", "auth.users.header.name", "given, but auth.users.mode is %s", a.Users)
 	wrong(a.Service == AuthJWT && !a.ServiceTokens.complete(), "auth.service.mode",
 		"jwt needs auth.service.jwt, or auth.users.jwt, with either hs256_secret or jwks_url")
 	wrong(a.Service != AuthJWT && a.ServiceTokens != (Tokens{}), "auth.service.jwt", "given, but auth.service.mode is %s", a.Service)
@@ -179,14 +180,16 @@ func (a *Auth) tree() yaml.MapSlice {
 	if a.Users == AuthJWT {
 		users = append(users, yaml.MapItem{Key: "jwt", Value: a.UserTokens.tree()})
 	}
-	if a.Users == AuthHeader {
+	if a.Users == AuthHeader || len(a.UserHeader.Proxies) > 0 {
 		var proxies []string
 		for _, p := range a.UserHeader.Proxies {
 			proxies = append(proxies, p.String())
 		}
-		users = append(users, yaml.MapItem{Key: "header", Value: yaml.MapSlice{
-			{Key: "name", Value: a.UserHeader.Name}, {Key: "trusted_proxies", Value: proxies},
-		}})
+		header := yaml.MapSlice{{Key: "trusted_proxies", Value: proxies}}
+		if a.UserHeader.Name != "" {
+			header = append(yaml.MapSlice{{Key: "name", Value: a.UserHeader.Name}}, header...)
+		}
+		users = append(users, yaml.MapItem{Key: "header", Value: header})
 	}
 	if len(a.ServiceKeys) > 0 {
 		var keys []yaml.MapSlice

@@ -34,6 +34,11 @@ quota: { exact_per_day: -1 }
 		h.Proxies[1].String() != "::1/128" || h.Proxies[2].String() != "10.1.0.0/16" {
 		t.Errorf("header: %+v", c.Auth)
 	}
+	// Whose word about addresses counts is another question.
+	c = load(t, config.Source{File: write(t, "auth: { users: { header: { trusted_proxies: [10.0.0.0/8] } } }")})
+	if c.Auth.Users != config.AuthNone || len(c.Auth.UserHeader.Proxies) != 1 {
+		t.Errorf("proxies alone: %+v", c.Auth)
+	}
 	// Who gives the credentials, and no mode, means them.
 	c = load(t, config.Source{File: write(t, "auth: { users: { jwt: { jwks_url: 'https://issuer/keys' } } }")})
 	if c.Auth.Users != config.AuthJWT || c.Auth.UserTokens.JWKSURL != "https://issuer/keys" {
@@ -57,7 +62,7 @@ func TestWhatIsWrongWithWhoMayCall(t *testing.T) {
 		"auth: { users: { header: { name: X-User } } }":                                                                                    "rankgate.yaml: auth.users.mode: header needs",
 		"auth: { users: { mode: header, header: { name: 'X User', trusted_proxies: [10.0.0.1] } } }":                                       "rankgate.yaml:1: auth.users.header.name: \"X User\" is not a header",
 		"auth: { users: { mode: header, header: { name: X-User, trusted_proxies: [proxy.internal] } } }":                                   "rankgate.yaml:1: auth.users.header.trusted_proxies: \"proxy.internal\" is neither",
-		"auth: { users: { mode: none, header: { name: X-User, trusted_proxies: [10.0.0.1] } } }":                                           "rankgate.yaml:1: auth.users.header: given, but",
+		"auth: { users: { mode: none, header: { name: X-User, trusted_proxies: [10.0.0.1] } } }":                                           "rankgate.yaml:1: auth.users.header.name: given, but",
 		"auth: { service: { mode: jwt } }":                                                                                                 "rankgate.yaml:1: auth.service.mode: jwt needs auth.service.jwt",
 		"auth: { service: { mode: none, jwt: { hs256_secret: s3cret } } }":                                                                 "rankgate.yaml:1: auth.service.jwt: given, but",
 		"auth: { service: { mode: jwt, jwt: { hs256_secret: s3cret }, keys: [{ name: a, sha256: '" + strings.Repeat("ab", 32) + "' }] } }": "rankgate.yaml:1: auth.service.keys: given, but",

@@ -46,6 +46,8 @@ type Config struct {
 	StoreURL  string // Embedded, or redis://host:port/db
 	Auth      Auth
 	Quota     Quota
+	Limits    Limits
+	Origins   []string          // whose pages may ask from a browser: AnyOrigin alone, or scheme://host[:port]
 	Boards    []*rankcore.Board // at least one, by name
 }
 
@@ -65,8 +67,18 @@ type Quota struct {
 	ExactPerDay int // exact ranks for each board and day; 0: none, Unlimited: any number
 }
 
-// Unlimited is the quota that is none.
+// Unlimited is the quota or limit that is none.
 const Unlimited = -1
+
+// Limits are what one network address may have, and the core all in all. 0: the default of who keeps it.
+type Limits struct {
+	PerAddressRPS   int // requests in a second, or Unlimited
+	PerAddressConns int // connections at one time, or Unlimited
+	CoreConcurrency int // questions to the core at one time
+}
+
+// AnyOrigin lets pages of every origin read.
+const AnyOrigin = "*"
 
 // Default is the configuration of a rankgate that was told nothing, without boards.
 func Default() *Config {

@@ -56,6 +56,8 @@ auth:
     mode: keys
     keys:
       - { name: shop, sha256: 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b }
+limits: { per_address_rps: 50, per_address_conns: -1, core_concurrency: 64 }
+cors: { origins: ["https://shop.example", "http://localhost:3000"] }
 boards:
   power:
     order: asc
@@ -91,6 +93,7 @@ func TestFileIsRead(t *testing.T) {
 		t.Errorf("power = %+v", p)
 	}
 	if c.Role != config.RoleGateway || c.Log.MaxBytes != 2<<30 || c.Log.Replicas != 3 || c.Log.Durability != config.OS ||
+		c.Limits != (config.Limits{PerAddressRPS: 50, PerAddressConns: config.Unlimited, CoreConcurrency: 64}) || len(c.Origins) != 2 ||
 		len(c.Auth.ServiceKeys) != 1 || c.Auth.ServiceKeys[0].Name != "shop" || c.Auth.ServiceKeys[0].SHA256[0] != 0x2b {
 		t.Errorf("config = %+v", c)
 	}
@@ -109,8 +112,8 @@ log:
 store:
   url: memcached://a:7000
 quota: { exact_per_day: -2 }
-limits: { per_address_rps: 1, per_address_conns: 0 }
-cors: { origins: ["https://a"] }
+limits: { per_address_rps: -2, per_address_conns: many }
+cors: { origins: ["https://a", "https://b/"] }
 auth:
   users: { mode: jwt }
   service:
@@ -148,8 +151,9 @@ boards:
 		`rankgate.yaml:9: log.max_bytes: "-1GB" is not a size`,
 		`rankgate.yaml:11: store.url: want embedded, redis://`,
 		`rankgate.yaml:12: quota.exact_per_day: -2 is not within -1..`,
-		`rankgate.yaml:13: limits.per_address_rps: 1 is not supported yet`,
-		`rankgate.yaml:14: cors.origins: not supported yet`,
+		`rankgate.yaml:13: limits.per_address_rps: -2 is not within -1..`,
+		`rankgate.yaml:13: limits.per_address_conns: want a whole number, got "many"`,
+		`rankgate.yaml:14: cors.origins: "https://b/" is not an origin such as`,
 		`rankgate.yaml:16: auth.users.mode: jwt needs either auth.users.jwt.hs256_secret or`,
 		`rankgate.yaml:20: auth.service.keys[0]: needs name and sha256`,
 		`rankgate.yaml:21: auth.service.keys[1].name: must not be empty`,

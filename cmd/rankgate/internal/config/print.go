@@ -40,6 +40,12 @@ func (c *Config) tree() yaml.MapSlice {
 		{Key: "store", Value: yaml.MapSlice{{Key: "url", Value: MaskURL(c.StoreURL)}}},
 		{Key: "auth", Value: c.Auth.tree()},
 		{Key: "quota", Value: yaml.MapSlice{{Key: "exact_per_day", Value: c.Quota.ExactPerDay}}},
+		{Key: "limits", Value: yaml.MapSlice{
+			{Key: "per_address_rps", Value: c.Limits.PerAddressRPS},
+			{Key: "per_address_conns", Value: c.Limits.PerAddressConns},
+			{Key: "core_concurrency", Value: c.Limits.CoreConcurrency},
+		}},
+		{Key: "cors", Value: yaml.MapSlice{{Key: "origins", Value: append([]string{}, c.Origins...)}}},
 		{Key: "boards", Value: boards},
 	}
 }

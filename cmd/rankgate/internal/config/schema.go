@@ -51,6 +51,9 @@ const wholeNumber = "a whole number"
 // maxPerDay is beyond what anybody asks by hand, and a number that stays one everywhere.
 const maxPerDay = 1_000_000_000
 
+// maxLimit is more than a machine can do.
+const maxLimit = 1_000_000
+
 // draft is a configuration that is still being read.
 type draft struct {
 	*Config
@@ -81,11 +84,15 @@ func (d *draft) keys() section {
 			"retention":  duration(&d.Log.Retention, time.Second),
 			"max_bytes":  size(&d.Log.MaxBytes, leastLog),
 		},
-		"store":  section{"url": text("embedded or redis://host:6379/0", &d.StoreURL, checkStoreURL)},
-		"auth":   d.authKeys(),
-		"quota":  section{"exact_per_day": number(&d.Quota.ExactPerDay, Unlimited, maxPerDay)},
-		"limits": section{"per_address_rps": onlyZero(), "per_address_conns": onlyZero(), "core_concurrency": onlyZero()},
-		"cors":   section{"origins": words{"a list of origins", onlyNone}},
+		"store": section{"url": text("embedded or redis://host:6379/0", &d.StoreURL, checkStoreURL)},
+		"auth":  d.authKeys(),
+		"quota": section{"exact_per_day": number(&d.Quota.ExactPerDay, Unlimited, maxPerDay)},
+		"limits": section{
+			"per_address_rps":   number(&d.Limits.PerAddressRPS, Unlimited, maxLimit),
+			"per_address_conns": number(&d.Limits.PerAddressConns, Unlimited, maxLimit),
+			"core_concurrency":  number(&d.Limits.CoreConcurrency, 0, maxLimit),
+		},
+		"cors":   section{"origins": words{"a list of origins such as https://example.com, or [\"*\"]", d.origins}},
 		"boards": named{"a mapping of board names", d.board},
 	}
 }

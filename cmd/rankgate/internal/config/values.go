@@ -72,24 +72,6 @@ func number[T int | int64](to *T, low, high T) leaf {
 	}}
 }
 
-// onlyZero is a setting of the contract that this version has only at its default.
-func onlyZero() leaf {
-	return leaf{"0", func(text string) error {
-		if text != "0" {
-			return fmt.Errorf("%s is not supported yet, only 0", text)
-		}
-		return nil
-	}}
-}
-
-// onlyNone is onlyZero for a list.
-func onlyNone(texts []string) error {
-	if len(texts) > 0 {
-		return errors.New("not supported yet, only []")
-	}
-	return nil
-}
-
 // duration is no shorter than least: below it, what it is for cannot work.
 func duration(to *time.Duration, least time.Duration) leaf {
 	return leaf{"a duration such as 10m", func(text string) error {
@@ -213,6 +195,7 @@ func checkAddress(text string) error {
 var (
 	errLogURL   = errors.New("want embedded, or nats://host:4222 (tls:// for TLS), several with commas")
 	errStoreURL = errors.New("want embedded, redis://host:6379/0 or redis+cluster://a:7000,b:7000 (rediss for TLS)")
+	errDatabase = errors.New("what follows the host is the number of a database, such as redis://host:6379/0; a cluster has none")
 
 	storeSchemes = map[string]bool{"redis": true, "rediss": true, "redis+cluster": true, "rediss+cluster": true}
 )
@@ -236,11 +219,20 @@ func checkStoreURL(text string) error {
 	if text == Embedded {
 		return nil
 	}
-	scheme, hosts, _ := strings.Cut(text, "://")
-	first, _, _ := strings.Cut(hosts, ",") // a cluster's list of hosts is no URL
+	scheme, rest, _ := strings.Cut(text, "://")
+	at := strings.LastIndex(rest, "@") // a password may hold a slash
+	hosts, database, _ := strings.Cut(rest[at+1:], "/")
+	first, others, _ := strings.Cut(hosts, ",") // a cluster's list of hosts is no URL
+	cluster := strings.HasSuffix(scheme, "+cluster")
 	u, err := url.Parse(scheme + "://" + first)
 	if err != nil || u.Host == "" || !storeSchemes[u.Scheme] {
 		return errStoreURL
+	}
+	if others != "" && !cluster {
+		return errors.New("several hosts are a cluster: redis+cluster://a:7000,b:7000")
+	}
+	if n, err := strconv.ParseUint(database, 10, 31); database != "" && (err != nil || strconv.FormatUint(n, 10) != database || cluster && n > 0) {
+		return errDatabase
 	}
 	return nil
 }
