@@ -87,13 +87,14 @@ func (r *results) of(remembered []rankcore.Outcome) []rankcore.Outcome {
 }
 
 // await waits until every operation is taken in, and tells what became of each. It gives up after 5 s, or
-// when the gateway stops, or at once when results cannot be told.
+// when the gateway stops; where results cannot be told, only then: the caller asked to wait.
 func (g *Gateway) await(b *rankcore.Board, ops []rankcore.Op, at Receipt, due *results) ([]rankcore.Outcome, bool) {
-	if due == nil {
-		return nil, false
-	}
 	ctx, cancel := context.WithTimeout(g.waits, waitApplied)
 	defer cancel()
+	if due == nil {
+		<-ctx.Done()
+		return nil, false
+	}
 	for {
 		look, enough := context.WithTimeout(ctx, lookEvery)
 		heard := g.cfg.Applied.Applied(look, b.ID, at.Name) == nil

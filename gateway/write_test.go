@@ -81,12 +81,12 @@ func TestWaitApplied(t *testing.T) {
 		if outcomes, ok, took := write(); !ok || outcomes[0] != rankcore.Applied || took != time.Second {
 			t.Errorf("applied after a second: %v %v after %v", outcomes, ok, took)
 		}
-		// The memory cannot be asked before: no result could be told.
+		// The memory cannot be asked before: no result could be told, and the caller is not hurried.
 		e.down = errTest
-		due := e.expect(b, ops)
+		start, due := time.Now(), e.expect(b, ops)
 		e.down = nil
-		if _, ok := e.await(b, ops, Receipt{}, due); ok || due != nil {
-			t.Error("results without knowing what is repeated")
+		if _, ok := e.await(b, ops, Receipt{}, due); ok || due != nil || time.Since(start) != waitApplied {
+			t.Errorf("results without knowing what is repeated: %v after %v", ok, time.Since(start))
 		}
 		// A stop ends the wait.
 		e.held = true

@@ -59,6 +59,7 @@ func importFile(ctx context.Context, io streams, file string, skipBad bool, o im
 	if n, first := rows.Skipped(); n > 0 {
 		fmt.Fprintf(io.err, "rankgate: %s: %d bad rows left out, the first: %v\n", file, n, first)
 	}
+	o.Say = func(line string) { fmt.Fprintf(io.err, "%srankgate: %s\n", clearLine(io), line) }
 	var sent atomic.Int64
 	stopBar := showProgress(ctx, io, rows.Len(), &sent)
 	err = importer.Send(ctx, rows, board, o, &sent)
@@ -69,6 +70,14 @@ func importFile(ctx context.Context, io streams, file string, skipBad bool, o im
 	spent := time.Since(start).Seconds()
 	fmt.Fprintf(io.out, "%d rows in %.2f s, %.0f rows/s\n", rows.Len(), spent, float64(rows.Len())/spent)
 	return nil
+}
+
+// clearLine takes away what stands on the line of a terminal, a bar for example.
+func clearLine(io streams) string {
+	if isTerminal(io.err) {
+		return "\r\x1b[K"
+	}
+	return ""
 }
 
 // showProgress draws a bar when somebody looks. The function it returns takes it away.

@@ -45,11 +45,6 @@ Servers audit and repair all the time; this is for being sure now.`,
 
 func verifyBoard(ctx context.Context, io streams, o verify.Options) error {
 	watched := isTerminal(io.err)
-	clearLine := func() {
-		if watched {
-			fmt.Fprint(io.err, "\r\x1b[K")
-		}
-	}
 	var found []verify.Finding
 	verdict, err := verify.Ask(ctx, o, func(f verify.Finding) {
 		found = append(found, f)
@@ -57,12 +52,15 @@ func verifyBoard(ctx context.Context, io streams, o verify.Options) error {
 			fmt.Fprintf(io.err, "\r\x1b[K%d shards audited", len(found))
 		}
 	})
-	clearLine()
+	fmt.Fprint(io.err, clearLine(io))
 	if err := verify.WriteTable(io.out, found); err != nil {
 		return err
 	}
 	if err != nil {
 		return err
+	}
+	if verdict.Shards == 0 { // there is nothing to sum up
+		return verdict.Err()
 	}
 	fmt.Fprintf(io.out, "board %s: %d shards, %d scores, %d findings, %d repaired\n",
 		o.Board, verdict.Shards, verdict.Members, verdict.Findings, verdict.Repaired)

@@ -149,6 +149,9 @@ func (e *edge) openLog(server *ingest.Server) (*ingest.Log, error) {
 
 func (e *edge) openStore() (coreStore, *storeWatch, error) {
 	if e.cfg.StoreURL == config.Embedded {
+		if err := keepDefinitions(filepath.Join(e.cfg.Data, "store"), e.cfg.Boards); err != nil {
+			return nil, nil, err
+		}
 		store, err := memstore.New(memstore.Config{
 			Dir: filepath.Join(e.cfg.Data, "store"), Boards: e.cfg.Boards, Log: e.log, Registerer: e.reg,
 		})

@@ -27,6 +27,7 @@ type SendOptions struct {
 	Key      string        // service credential; "" for none
 	Rate     int           // rows per second; 0 for as fast as the server takes them
 	Patience time.Duration // how long one batch is tried while the server is away
+	Say      func(string)  // what there is to say meanwhile, a line each; nil: nothing
 }
 
 // Send sends all rows, best first, and counts them in sent as the server takes them. When it fails, what was
@@ -42,6 +43,7 @@ func Send(ctx context.Context, rows *Rows, b Board, o SendOptions, sent *atomic.
 	if o.Rate > 0 {
 		limit = rate.NewLimiter(rate.Limit(o.Rate), batchRows)
 	}
+	outage := &outage{patience: o.Patience, say: o.Say}
 	batches := make(chan []row)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -65,7 +67,7 @@ func Send(ctx context.Context, rows *Rows, b Board, o SendOptions, sent *atomic.
 			var body []byte
 			for batch := range batches {
 				body = appendBatch(body[:0], batch, rows.opID(), b.Scale)
-				if err := c.persist(ctx, body, o.Patience); err != nil {
+				if err := c.persist(ctx, body, outage); err != nil {
 					return err
 				}
 				sent.Add(int64(len(batch)))
@@ -77,15 +79,19 @@ func Send(ctx context.Context, rows *Rows, b Board, o SendOptions, sent *atomic.
 }
 
 // persist posts one batch until the server decides about it, waiting longer each time.
-func (c *client) persist(ctx context.Context, body []byte, patience time.Duration) error {
-	giveUp := time.Now().Add(patience)
+func (c *client) persist(ctx context.Context, body []byte, o *outage) error {
+	began := time.Now()
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
 		err := c.post(ctx, body)
 		if !errors.Is(err, errRetry) {
+			o.over(err)
 			return err
 		}
-		if time.Now().Add(wait).After(giveUp) {
-			return fmt.Errorf("gave up after %v: %w", patience, err)
+		if time.Since(began)+wait > o.patience {
+			return fmt.Errorf("gave up after %v: %w", o.patience, err)
+		}
+		if wait >= tellAfter {
+			o.lasts(err)
 		}
 		timer := time.NewTimer(wait)
 		select {

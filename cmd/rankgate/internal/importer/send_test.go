@@ -131,13 +131,44 @@ func TestPatienceEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.http.CloseIdleConnections()
-	if err := c.persist(t.Context(), []byte("{}"), time.Millisecond); err == nil || !strings.Contains(err.Error(), "503") {
+	if err := c.persist(t.Context(), []byte("{}"), &outage{patience: time.Millisecond}); err == nil || !strings.Contains(err.Error(), "503") {
 		t.Errorf("persist: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := c.persist(ctx, []byte("{}"), time.Hour); err == nil {
+	if err := c.persist(ctx, []byte("{}"), &outage{patience: time.Hour}); err == nil {
 		t.Error("persist goes on after its context ended")
+	}
+}
+
+// Who looks on is told once what is waited for, and once that it is over.
+func TestAnOutageIsTold(t *testing.T) {
+	away := make(chan struct{})
+	s := startServer(t, func(_ int64, w http.ResponseWriter) bool {
+		select {
+		case <-away:
+			return false
+		default:
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprint(w, `{"title":"Writes cannot be made durable now"}`)
+		return true
+	})
+	var said []string                                                     // Send says one line at a time
+	rows, err := Read(strings.NewReader("a,1\nb,2\n"), Options{Scale: 1}) // one batch, so that nobody is late to notice
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Send(t.Context(), rows, Board{Scale: 1}, SendOptions{Server: s.url, Board: "npm", Patience: time.Minute, Say: func(line string) {
+		if said = append(said, line); len(said) == 1 {
+			close(away)
+		}
+	}}, new(atomic.Int64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(said) != 2 || !strings.Contains(said[0], "each batch up to 1m0s: the server refuses: 503") || said[1] != "the server goes on" {
+		t.Errorf("said %q", said)
 	}
 }
 
