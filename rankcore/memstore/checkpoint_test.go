@@ -18,11 +18,7 @@ import (
 // saveAllOf writes a checkpoint of every changed shard.
 func saveAllOf(t *testing.T, s *Store) {
 	t.Helper()
-	z, err := newCompressor()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.saveAll(t.Context(), z)
+	s.saveAll(t.Context())
 }
 
 // reopen is what a restart finds in the folder, and what it logs.

@@ -73,6 +73,24 @@ func parseHeader(data []byte) (h header, err error) {
 // checkpoint is on the disk; if it fails or the machine stops, the two files are as they were, or the new
 // one is whole. It returns the file's size in bytes.
 func (f *file) write(ctx context.Context, z *zstd.Encoder, st *state) (size int64, err error) {
+	if size, err = f.put(ctx, z, st); err != nil {
+		return 0, err
+	}
+	if err := syncDir(f.dir); err != nil {
+		return 0, err
+	}
+	f.kept(st)
+	return size, nil
+}
+
+// kept takes in that what put put there will last.
+func (f *file) kept(st *state) {
+	f.header.generation++
+	f.saved = st.position
+}
+
+// put is write up to the point where only the folder is to be synced, which one call can do for many files.
+func (f *file) put(ctx context.Context, z *zstd.Encoder, st *state) (size int64, err error) {
 	next := f.header
 	next.generation++
 	path := f.path(next.generation)
@@ -84,14 +102,7 @@ func (f *file) write(ctx context.Context, z *zstd.Encoder, st *state) (size int6
 	if size, err = fill(ctx, pending, z, next, st); err != nil {
 		return 0, err
 	}
-	if err := pending.CloseAtomicallyReplace(); err != nil {
-		return 0, err
-	}
-	if err := syncDir(f.dir); err != nil {
-		return 0, err
-	}
-	f.header, f.saved = next, st.position
-	return size, nil
+	return size, pending.CloseAtomicallyReplace()
 }
 
 // newCompressor makes what write compresses with. It is costly and serves one file after another.

@@ -28,13 +28,8 @@ func TestReadsDuringWrites(t *testing.T) {
 		})
 	}
 	readers.Go(func() {
-		z, err := newCompressor()
-		if err != nil {
-			t.Error(err)
-			return
-		}
 		for {
-			c.store.saveAll(t.Context(), z)
+			c.store.saveAll(t.Context())
 			select {
 			case <-written:
 				return

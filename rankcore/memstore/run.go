@@ -11,7 +11,9 @@ import (
 const (
 	checkpointEvery = 10 * time.Second // a changed shard is written this often, or as often as checkpointShare lets it
 	checkpointShare = 10               // of this many seconds, one may go into writing checkpoints
-	lastCheckpoint  = 5 * time.Second  // how long the checkpoints at the end may take together
+
+	lastCheckpoint = 5 * time.Second // how long the checkpoints at the end may take together
+	lastWriters    = 8               // that write them: a disk syncs several files in little more time than one
 )
 
 // saving is a shard with its files.
@@ -41,7 +43,7 @@ func (s *Store) Run(ctx context.Context) error {
 	for turn := 0; ; {
 		select {
 		case <-ctx.Done():
-			s.saveAll(context.WithoutCancel(ctx), z)
+			s.saveAll(context.WithoutCancel(ctx))
 			return nil
 		case <-pause.C:
 		}
@@ -65,29 +67,26 @@ func (s *Store) saveNext(ctx context.Context, z *zstd.Encoder, all []saving, tur
 	return turn
 }
 
-// saveAll saves every changed shard that there is time for.
-func (s *Store) saveAll(ctx context.Context, z *zstd.Encoder) {
-	ctx, cancel := context.WithTimeout(ctx, lastCheckpoint)
-	defer cancel()
-	for _, next := range s.savings() {
-		if next.changed() {
-			s.save(ctx, z, next)
-		}
-	}
-}
-
 func (s *Store) save(ctx context.Context, z *zstd.Encoder, sv saving) {
 	began := time.Now()
 	size, err := sv.file.write(ctx, z, sv.shard.freeze())
 	switch {
 	case errors.Is(err, context.Canceled): // Run ends, and saves what is left
 	case err != nil:
-		s.metrics.failures.Inc()
-		s.log.Error("a checkpoint could not be written", "board", sv.shard.board.ID, "shard", sv.shard.index, "error", err)
+		s.failed(sv, err)
 	default:
-		s.metrics.checkpoints.Observe(time.Since(began).Seconds())
-		s.metrics.bytes.Add(float64(size))
+		s.wrote(size, time.Since(began))
 	}
+}
+
+func (s *Store) failed(sv saving, err error) {
+	s.metrics.failures.Inc()
+	s.log.Error("a checkpoint could not be written", "board", sv.shard.board.ID, "shard", sv.shard.index, "error", err)
+}
+
+func (s *Store) wrote(size int64, took time.Duration) {
+	s.metrics.checkpoints.Observe(took.Seconds())
+	s.metrics.bytes.Add(float64(size))
 }
 
 // savings are all shards that have files, in the order their boards were loaded.
