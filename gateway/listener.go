@@ -21,18 +21,20 @@ type listener struct {
 	mu   sync.Mutex
 	open map[*conn]struct{}
 
+	last lastAccepts
+
 	places  chan struct{}  // for those that are being turned away
 	leaving sync.WaitGroup // they
 }
 
 func newListener(ln net.Listener, limits *limiter) *listener {
-	return &listener{Listener: ln, limits: limits, open: make(map[*conn]struct{}), places: make(chan struct{}, maxLeaving)}
+	return &listener{Listener: ln, limits: limits, open: make(map[*conn]struct{}), last: lastAccepts{over: make(chan struct{})}, places: make(chan struct{}, maxLeaving)}
 }
 
 // Accept goes on when the process has no file left for another connection: to its server an error is the end.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
-		accepted, err := l.Listener.Accept()
+		accepted, err := l.next()
 		switch {
 		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
 			l.limits.g.metrics.turnedAway.Inc()
