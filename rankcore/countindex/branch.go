@@ -2,32 +2,72 @@ package countindex
 
 import "slices"
 
-// fan bounds the children of a branch. More make a lookup add up more sums, fewer make it go through more levels.
-const fan = 64
+// A branch has fewer than fan children, in groups. With two steps of at most a group's width each, a lookup finds
+// one of many children, and adds up what stands before it, from few lines of memory.
+const (
+	group = 16
+	fan   = group * group
+)
 
-// branch is a node above others or, at height 0, above leaves. What a lookup needs of it is in the node itself, and of
-// a leaf beside it, so that a level costs one wait for memory.
+// branch is a node above others or, at height 0, above leaves. Leaves are held in place, which saves a way.
 type branch struct {
-	width  int
-	first  [fan + 1]int64 // the smallest key that may stand in each child, whatever the first of them says
-	sums   [fan + 1]int64 // members in each child
+	width int
+
+	// Of groups: the first key and the members. Behind the last one keys are beyond.
+	lead, blocks [group]int64
+	// Of children: the smallest key that may stand there, whatever the first one says, and the members.
+	first, sums [fan]int64
+
 	kids   []*branch
 	leaves []leaf
 }
 
+// beyond is above every key, by no more than a difference of two keys may be.
+const beyond = 1 << 60
+
+func newBranch() *branch {
+	b := &branch{}
+	b.regroup(0)
+	return b
+}
+
+// regroup sums up children anew from the i-th one's group on.
+func (b *branch) regroup(i int) {
+	for j := b.width; j < fan && b.first[j] != beyond; j++ {
+		b.first[j], b.sums[j] = beyond, 0
+	}
+	for g := i / group; g < group; g++ {
+		b.lead[g], b.blocks[g] = b.first[g*group], 0
+		for _, n := range b.sums[g*group:][:group] {
+			b.blocks[g] += n
+		}
+	}
+}
+
 func (b *branch) members() (n int64) {
-	for _, s := range b.sums[:b.width] {
+	for _, s := range b.blocks {
 		n += s
 	}
 	return n
 }
 
-// child is where key stands if it does, and how many members stand in the children before. It looks at all of them:
-// a search by halves would wait for memory and guess its way at each step, and this does neither.
+func (b *branch) change(i int, n int64) {
+	b.sums[i] += n
+	b.blocks[i/group] += n
+}
+
+// child is where key stands if it does, and how many members stand in the children before. It looks at all groups,
+// and at all of one: a search by halves would wait for memory and guess its way at each step, and this does neither.
 func (b *branch) child(key int64) (i int, before int64) {
-	first, sums := b.first[1:b.width], b.sums[:b.width]
-	for j := range first {
-		reached := (first[j] - key - 1) >> 63 // all ones when key is not below the child, else zero
+	g, before := reach(&b.lead, &b.blocks, key)
+	i, n := reach((*[group]int64)(b.first[g*group:]), (*[group]int64)(b.sums[g*group:]), key)
+	return g*group + i, before + n
+}
+
+// reach is the last of the parts that begin at or before key, at least the first, and what the parts before it hold.
+func reach(first, sums *[group]int64, key int64) (i int, before int64) {
+	for j := range group - 1 {
+		reached := (first[j+1] - key - 1) >> 63 // all ones when the part begins at or before key, else zero
 		before += sums[j] & reached
 		i -= int(reached)
 	}
@@ -53,7 +93,12 @@ func (b *branch) count(height int, key int64) (above, at int64) {
 // nth is the key of the n-th member below b, of whom there are that many.
 func (b *branch) nth(height int, n int64) int64 {
 	for ; ; height-- {
-		i := 0
+		g := 0
+		for n > b.blocks[g] {
+			n -= b.blocks[g]
+			g++
+		}
+		i := g * group
 		for n > b.sums[i] {
 			n -= b.sums[i]
 			i++
@@ -85,7 +130,7 @@ func (b *branch) add(w *scratch, height int, key, n int64) (had int64, ok bool) 
 	if !ok {
 		return had, false
 	}
-	b.sums[i] += n
+	b.change(i, n)
 	switch size := b.size(height, i); {
 	case size > widest(height):
 		b.splitChild(w, height, i)
@@ -112,25 +157,26 @@ func widest(height int) int {
 	if height == 0 {
 		return leafKeys
 	}
-	return fan
+	return fan - 1
 }
 
 func (b *branch) splitChild(w *scratch, height, i int) {
 	if height > 0 {
 		b.adopt(i+1, b.kids[i].split(height-1))
-		b.sums[i] -= b.sums[i+1]
+		b.change(i, -b.sums[i+1])
 		return
 	}
 	right, first, members := b.leaves[i].split(w)
 	b.leaves = slices.Insert(b.leaves, i+1, right)
 	b.insert(i+1, first, members)
-	b.sums[i] -= members
+	b.change(i, -members)
 }
 
 // split cuts b's right half off.
 func (b *branch) split(height int) *branch {
 	half := b.width / 2
-	right := &branch{width: b.width - half}
+	right := newBranch()
+	right.width = b.width - half
 	copy(right.first[:], b.first[half:b.width])
 	copy(right.sums[:], b.sums[half:b.width])
 	if height == 0 {
@@ -141,6 +187,8 @@ func (b *branch) split(height int) *branch {
 		b.kids = slices.Delete(b.kids, half, b.width)
 	}
 	b.width = half
+	b.regroup(half)
+	right.regroup(0)
 	return right
 }
 
@@ -156,6 +204,7 @@ func (b *branch) insert(i int, first, members int64) {
 	copy(b.sums[i+1:], b.sums[i:b.width])
 	b.first[i], b.sums[i] = first, members
 	b.width++
+	b.regroup(i)
 }
 
 func (b *branch) drop(height, i int) {
@@ -167,6 +216,7 @@ func (b *branch) drop(height, i int) {
 		b.kids = slices.Delete(b.kids, i, i+1)
 	}
 	b.width--
+	b.regroup(i)
 }
 
 // join makes one of children i and i+1 where there are both, and they leave room in it.
@@ -182,10 +232,11 @@ func (b *branch) join(w *scratch, height, i int) bool {
 		copy(kid.sums[kid.width:], next.sums[:next.width])
 		kid.first[kid.width] = b.first[i+1] // what the parent says holds, not what the first child says
 		kid.width += next.width
+		kid.regroup(kid.width - next.width)
 		kid.kids = append(kid.kids, next.kids...)
 		kid.leaves = append(kid.leaves, next.leaves...)
 	}
-	b.sums[i] += b.sums[i+1]
+	b.change(i, b.sums[i+1])
 	b.drop(height, i+1)
 	return true
 }

@@ -26,7 +26,7 @@ func (c *Counts) Add(key, n int64) bool {
 		return true
 	}
 	if c.root == nil {
-		c.root = &branch{}
+		c.root = newBranch()
 	}
 	had, ok := c.root.add(&c.work, c.height, key, n)
 	if !ok {
@@ -45,9 +45,9 @@ func (c *Counts) Add(key, n int64) bool {
 
 // reshape gives the root a parent when it is too wide, and makes its only child the root.
 func (c *Counts) reshape() {
-	if c.root.width > fan {
+	if c.root.width >= fan {
 		left, right := c.root, c.root.split(c.height)
-		c.root = &branch{}
+		c.root = newBranch()
 		c.height++
 		c.root.adopt(0, left)
 		c.root.adopt(1, right)
