@@ -106,6 +106,14 @@ func (a *Announcer) Progress(p rankcore.Progress) {
 	}
 }
 
+// Withdraw ends what Progress told of a board: this process does not apply it any more.
+func (a *Announcer) Withdraw(board rankcore.BoardID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.boards, board)
+	delete(a.moved, board)
+}
+
 func (a *Announcer) awake() {
 	select {
 	case a.wake <- struct{}{}:

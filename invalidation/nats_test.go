@@ -51,6 +51,24 @@ func TestPositionsFollowTheirChanges(t *testing.T) {
 	}
 }
 
+// A process that does not apply a board any more leaves it to the one that does.
+func TestWithdrawnProgressIsNotToldAgain(t *testing.T) {
+	server := servers.NATS(t)
+	l, _, _ := listen(t, server.URL)
+	old, _ := announce(t, server.URL, 10*time.Millisecond)
+	next, _ := announce(t, server.URL, 10*time.Millisecond)
+	old.Progress(rankcore.Progress{Board: "power", Applied: at(9), CaughtUp: time.Now().Add(time.Hour)})
+	if err := l.Applied(t.Context(), "power", at(9)); err != nil {
+		t.Fatal(err)
+	}
+	old.Withdraw("power")
+	next.Progress(rankcore.Progress{Board: "power", Applied: at(8), CaughtUp: time.Now()})
+	eventually(t, "the other's progress alone", func() bool {
+		p, _, ok := l.Progress("power")
+		return ok && p.Applied == at(8)
+	})
+}
+
 func TestBroadcastsAreCoalesced(t *testing.T) {
 	server := servers.NATS(t)
 	l, cache, _ := listen(t, server.URL)

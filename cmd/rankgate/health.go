@@ -64,7 +64,10 @@ func (h *health) applierState() gateway.Dependency {
 	worst := gateway.Dependency{State: gateway.OK}
 	for _, b := range h.boards {
 		d := h.boardState(b.ID)
-		if d.State != gateway.OK {
+		switch {
+		case d.State == gateway.OK && worst.State == gateway.OK && d.Detail != "":
+			worst.Detail = fmt.Sprintf("board %s: %s", b.ID, d.Detail)
+		case d.State != gateway.OK:
 			d.Detail = fmt.Sprintf("board %s: %s", b.ID, d.Detail)
 			if worst.State != gateway.Down {
 				worst = d
@@ -75,16 +78,23 @@ func (h *health) applierState() gateway.Dependency {
 }
 
 func (h *health) boardState(id rankcore.BoardID) gateway.Dependency {
+	var s ingest.ApplierStatus
+	status, here := h.appliers[id]
+	if here {
+		s = status()
+	}
 	var p rankcore.Progress
-	if status, here := h.appliers[id]; here {
-		s := status()
+	switch {
+	case here && !s.StandsBy:
 		p = rankcore.Progress{CaughtUp: s.CaughtUp, Rebuild: s.Rebuild, LogLost: s.LogLost}
 		for state, n := range s.Shards {
 			if state != "following" {
 				p.ShardsOut += n
 			}
 		}
-	} else {
+	case h.progress == nil:
+		return gateway.Dependency{State: gateway.OK, Detail: "stands by while another core applies it"}
+	default:
 		heard, at, ok := h.progress(id)
 		if !ok || time.Since(at) > silentFor {
 			return gateway.Dependency{State: gateway.Down, Detail: "no applier is heard"}

@@ -35,6 +35,7 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 		"log full":      {ingest.Health{Reachable: true, Full: true, Detail: "full"}, fine, "log", gateway.Degraded, "full"},
 		"starting":      {ingest.Health{Reachable: true}, ingest.ApplierStatus{}, "applier", gateway.Degraded, "board power: reading the log"},
 		"shards out":    {ingest.Health{Reachable: true}, ingest.ApplierStatus{CaughtUp: time.Now(), Shards: map[string]int{"following": 14, "unknown": 2}}, "applier", gateway.Degraded, "2 shards do not follow"},
+		"stands by":     {ingest.Health{Reachable: true}, ingest.ApplierStatus{StandsBy: true}, "applier", gateway.OK, "board power: stands by"},
 		"front trimmed": {ingest.Health{Reachable: true}, ingest.ApplierStatus{CaughtUp: time.Now(), Rebuild: 3}, "applier", gateway.Degraded, "rebuild needed"},
 		"tail lost":     {ingest.Health{Reachable: true}, ingest.ApplierStatus{CaughtUp: time.Now(), LogLost: true}, "applier", gateway.Degraded, "has lost operations"},
 	} {

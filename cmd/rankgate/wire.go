@@ -58,13 +58,14 @@ func wire(cfg *config.Config, auth gateway.ServiceAuth, at sockets, log *slog.Lo
 	if err != nil {
 		return nil, err
 	}
+	leases := e.openLeases(oplog)
 	auditor := ingest.NewAuditor(ingest.AuditorConfig{
-		Log: oplog, Boards: e.cfg.Boards, Shards: store, Logger: log, Registerer: e.reg,
+		Log: oplog, Boards: e.cfg.Boards, Leases: leases, Shards: store, Logger: log, Registerer: e.reg,
 	})
 	e.store = watch
 	known := &health{boards: cfg.Boards, log: oplog.Health, store: watch}
 	if cfg.Role != config.RoleGateway {
-		e.wireCore(oplog, store, casts, known)
+		e.wireCore(oplog, leases, store, casts, known)
 		e.add("auditor", auditor.Run)
 	}
 	face := gateway.Config{
@@ -171,7 +172,17 @@ func (e *edge) openStore() (coreStore, *storeWatch, error) {
 	return store, watch, nil
 }
 
-func (e *edge) wireCore(oplog *ingest.Log, store coreStore, casts *nats.Conn, known *health) {
+// openLeases is nil where no other core can feed these shards: they are in this process, or only it has the log.
+func (e *edge) openLeases(oplog *ingest.Log) *ingest.Leases {
+	if e.cfg.Role == config.RoleGateway || e.cfg.StoreURL == config.Embedded || e.cfg.Log.URL == config.Embedded && e.cfg.Log.Listen == "" {
+		return nil
+	}
+	leases := ingest.NewLeases(ingest.LeasesConfig{Log: oplog, Boards: e.cfg.Boards, Shards: config.MaskURL(e.cfg.StoreURL), Logger: e.log})
+	e.add("leases", leases.Run)
+	return leases
+}
+
+func (e *edge) wireCore(oplog *ingest.Log, leases *ingest.Leases, store coreStore, casts *nats.Conn, known *health) {
 	announcer := invalidation.NewAnnouncer(invalidation.AnnouncerConfig{
 		Conn: casts, Every: beaconEvery(e.cfg.Boards), Logger: e.log, Registerer: e.reg,
 	})
@@ -179,7 +190,7 @@ func (e *edge) wireCore(oplog *ingest.Log, store coreStore, casts *nats.Conn, kn
 	known.appliers = map[rankcore.BoardID]func() ingest.ApplierStatus{}
 	for _, b := range e.cfg.Boards {
 		applier := ingest.NewApplier(ingest.ApplierConfig{
-			Log: oplog, Board: b, Shards: store, Announcer: announcer, Logger: e.log, Registerer: e.reg,
+			Log: oplog, Board: b, Shards: store, Announcer: announcer, Leases: leases, Logger: e.log, Registerer: e.reg,
 		})
 		e.add("applier of "+string(b.ID), applier.Run)
 		known.appliers[b.ID] = applier.Status

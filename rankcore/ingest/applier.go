@@ -26,10 +26,12 @@ type Shards interface {
 	Reset(ctx context.Context, b *rankcore.Board, shard int) error
 }
 
-// Announcer tells the edges what changed. Neither call may block; a lost one costs freshness, never correctness.
+// Announcer tells the edges what changed. No call may block; a lost one costs freshness, never correctness.
 type Announcer interface {
 	Announce(c rankcore.Change)
 	Progress(p rankcore.Progress)
+	// Withdraw ends what Progress told of the board: another process tells of it from here on.
+	Withdraw(id rankcore.BoardID)
 }
 
 // ApplierConfig describes the applier of one board.
@@ -38,6 +40,7 @@ type ApplierConfig struct {
 	Board      *rankcore.Board
 	Shards     Shards
 	Announcer  Announcer
+	Leases     *Leases      // nil: this process alone applies to these shards
 	Logger     *slog.Logger // nil: silent
 	Registerer prometheus.Registerer
 }
@@ -50,6 +53,7 @@ type Applier struct {
 	stream   stream
 	store    Shards
 	announce Announcer
+	lease    *lease
 	log      *slog.Logger
 	metrics  applierMetrics
 	status   atomic.Pointer[ApplierStatus]
@@ -81,6 +85,9 @@ func NewApplier(cfg ApplierConfig) *Applier {
 	for s := range a.main.members {
 		a.main.members[s] = s
 	}
+	if cfg.Leases != nil {
+		a.lease = cfg.Leases.boards[cfg.Board.ID]
+	}
 	a.status.Store(&ApplierStatus{Shards: map[string]int{unknown.String(): cfg.Board.Shards}})
 	return a
 }
@@ -94,13 +101,30 @@ const (
 // startPause stands between two starts, so that a log or store that fails at once is not asked in a loop.
 const startPause = 200 * time.Millisecond
 
-// Run applies until ctx ends, then leaves nothing behind and returns nil. Every failure is waited out.
+// Run applies until ctx ends, then leaves nothing behind and returns nil. Every failure is waited out. With a lease
+// it stands by while another process holds it: then it reads no log and asks no shard.
 func (a *Applier) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
 	case <-a.owner.Ready():
 	}
+	a.standBy()
+	for {
+		held, end, ok := a.lease.term(ctx)
+		if !ok {
+			return nil
+		}
+		a.metrics.leader.Set(1)
+		a.lead(held)
+		a.metrics.leader.Set(0)
+		a.standBy()
+		end()
+	}
+}
+
+// lead applies until ctx ends.
+func (a *Applier) lead(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := a.follow(ctx)
 		if ctx.Err() != nil {
@@ -115,7 +139,6 @@ func (a *Applier) Run(ctx context.Context) error {
 		case <-time.After(startPause + rand.N(startPause)):
 		}
 	}
-	return nil
 }
 
 // follow starts from the shards' positions and goes on until what it stands on turns out not to hold.

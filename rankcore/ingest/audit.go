@@ -22,6 +22,7 @@ type AuditedShards interface {
 type AuditorConfig struct {
 	Log        *Log
 	Boards     []*rankcore.Board // that Run audits
+	Leases     *Leases           // Run leaves boards alone that others apply; nil: none are
 	Shards     AuditedShards
 	Pass       time.Duration // in which Run audits every shard once, if that costs the store little enough; 0: DefaultPass
 	Logger     *slog.Logger  // nil: silent
@@ -38,6 +39,7 @@ type Auditor struct {
 	owner   *Log
 	stream  stream
 	boards  []*rankcore.Board
+	leases  *Leases
 	shards  AuditedShards
 	pass    time.Duration
 	settle  time.Duration // settleWithin, but in tests
@@ -55,7 +57,7 @@ func NewAuditor(cfg AuditorConfig) *Auditor {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Auditor{
-		owner: cfg.Log, stream: cfg.Log.stream, boards: cfg.Boards, shards: cfg.Shards, pass: cfg.Pass,
+		owner: cfg.Log, stream: cfg.Log.stream, boards: cfg.Boards, leases: cfg.Leases, shards: cfg.Shards, pass: cfg.Pass,
 		settle: settleWithin, share: auditShare, log: cfg.Logger, metrics: newAuditMetrics(cfg.Registerer),
 	}
 }

@@ -37,20 +37,26 @@ func (a *Auditor) Run(ctx context.Context) error {
 	}
 	least := min(a.pass/time.Duration(len(all)), longestPause)
 	for pause := least; ; {
-		drifting := 0
+		drifting, audited := 0, 0
 		for _, i := range rand.Perm(len(all)) {
 			select {
 			case <-ctx.Done():
 				return nil
 			case <-time.After(pause):
 			}
+			if !a.leases.Holds(all[i].board.ID) {
+				continue
+			}
+			audited++
 			spent, drifts := a.patrol(ctx, all[i])
 			pause = max(least, a.share*spent)
 			if drifts {
 				drifting++
 			}
 		}
-		a.metrics.passed.SetToCurrentTime()
+		if audited > 0 {
+			a.metrics.passed.SetToCurrentTime()
+		}
 		if drifting > 0 {
 			a.log.Warn("an audit of all shards found some that drift", "shards", drifting, "of", len(all))
 		}

@@ -113,5 +113,5 @@ func (a *Applier) report() {
 			low = sh.pos
 		}
 	}
-	a.owner.trim.report(a.board.ID, low)
+	a.owner.trim.report(a.board.ID, low, true)
 }

@@ -49,6 +49,7 @@ type applierMetrics struct {
 	batches     prometheus.Counter
 	stepSeconds prometheus.Histogram
 	lag         prometheus.Gauge
+	leader      prometheus.Gauge
 	shards      [numStates]prometheus.Gauge
 	dead        prometheus.Counter
 	lost        prometheus.Counter
@@ -72,12 +73,13 @@ func newApplierMetrics(reg prometheus.Registerer, id rankcore.BoardID) applierMe
 		starts:   counter("starts_total", "Times the applier began anew from the shards' positions."),
 		catchups: counter("catchups_total", "Shards that were fed from their own position."),
 		lag:      prometheus.NewGauge(prometheus.GaugeOpts{Name: "rankgate_ingest_lag_messages", Help: "Messages in the log that are not read yet.", ConstLabels: board}),
+		leader:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "rankgate_ingest_leader", Help: "1 while this process applies the board, 0 while it stands by.", ConstLabels: board}),
 		stepSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "rankgate_ingest_apply_seconds", Help: "Time of one call that applies steps to shards.", ConstLabels: board,
 			Buckets: prometheus.ExponentialBuckets(100e-6, 2, 16),
 		}),
 	}
-	all := []prometheus.Collector{m.batches, m.dead, m.lost, m.rebuilds, m.sessions, m.starts, m.catchups, m.lag, m.stepSeconds}
+	all := []prometheus.Collector{m.batches, m.dead, m.lost, m.rebuilds, m.sessions, m.starts, m.catchups, m.lag, m.leader, m.stepSeconds}
 	ops := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rankgate_ingest_applied_ops_total", Help: "Operations taken in, by outcome.", ConstLabels: board}, []string{"outcome"})
 	for o := range m.ops {
 		m.ops[o] = ops.WithLabelValues(rankcore.Outcome(o).String())

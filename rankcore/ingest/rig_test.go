@@ -188,6 +188,12 @@ func (h *heard) Progress(p rankcore.Progress) {
 	h.progress = p
 }
 
+func (h *heard) Withdraw(rankcore.BoardID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.progress = rankcore.Progress{}
+}
+
 // eventually waits until ok answers nothing; what it answers last is the failure.
 func eventually(t *testing.T, ok func() string) {
 	t.Helper()

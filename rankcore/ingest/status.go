@@ -8,6 +8,7 @@ import (
 
 // ApplierStatus is what an applier is doing now.
 type ApplierStatus struct {
+	StandsBy bool              // another process applies the board, as far as is known; nothing else is then
 	Cursor   rankcore.Position // the last message read
 	CaughtUp time.Time         // when it last had everything the log has; zero: not yet
 	Shards   map[string]int    // shards by state: following, ahead, catching_up, unknown, rebuild_needed
@@ -17,6 +18,21 @@ type ApplierStatus struct {
 
 // Status reports what was last known; it asks nobody.
 func (a *Applier) Status() ApplierStatus { return *a.status.Load() }
+
+// standBy forgets what was known of the shards, and tells nobody of them any more.
+func (a *Applier) standBy() {
+	if a.lease == nil {
+		return
+	}
+	clear(a.main.shards)
+	a.main.cursor, a.ended, a.caughtUp = rankcore.Position{}, false, time.Time{}
+	for s := range a.metrics.shards {
+		a.metrics.shards[s].Set(0)
+	}
+	a.metrics.lag.Set(0)
+	a.announce.Withdraw(a.board.ID)
+	a.status.Store(&ApplierStatus{StandsBy: true})
+}
 
 // tell publishes the state: to the edges, to readyz and to the metrics.
 func (a *Applier) tell() {

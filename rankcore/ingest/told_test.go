@@ -56,6 +56,7 @@ type inTurn struct {
 
 func (i *inTurn) Announce(rankcore.Change)     { i.then = append(i.then, i.out) }
 func (i *inTurn) Progress(p rankcore.Progress) { i.out = p.ShardsOut }
+func (i *inTurn) Withdraw(rankcore.BoardID)    {}
 
 // A change says that its run was passed. That a shard did not take the run in must be known by then.
 func TestAShardIsOutBeforeTheChangeIsTold(t *testing.T) {

@@ -23,8 +23,8 @@ const (
 )
 
 // trimmer drops messages that are older than the retention and that every shard of every board has taken in.
-// The server's own MaxAge would drop what has not been taken in. Only a process that applies all the log's
-// boards trims; one without an applier never does.
+// The server's own MaxAge would drop what has not been taken in. Only a process that knows of every board how far
+// its shards are trims: because it applies the board, or because the core says so that does.
 type trimmer struct {
 	log *Log
 
@@ -38,19 +38,30 @@ type trimmer struct {
 type appliedAt struct {
 	lowest rankcore.Position // of the board's shards, all of which were where the applier expects them
 	heard  time.Time
+	own    bool // it is this process's applier that says so
 }
 
-// report is an applier's word that all shards of its board are at lowest or above.
-func (t *trimmer) report(id rankcore.BoardID, lowest rankcore.Position) {
+// report is an applier's word that all shards of its board are at lowest or above. own: it is one of this process.
+func (t *trimmer) report(id rankcore.BoardID, lowest rankcore.Position, own bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.applied == nil {
 		t.applied = map[rankcore.BoardID]appliedAt{}
 	}
-	t.applied[id] = appliedAt{lowest: lowest, heard: time.Now()}
+	t.applied[id] = appliedAt{lowest: lowest, heard: time.Now(), own: own}
 }
 
-// applies reports whether this process has an applier.
+// own is what this process's applier has just said of its board; none when it has not.
+func (t *trimmer) own(id rankcore.BoardID, now time.Time) rankcore.Position {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if a := t.applied[id]; a.own && now.Sub(a.heard) <= 2*beats*beatEvery {
+		return a.lowest
+	}
+	return rankcore.Position{}
+}
+
+// applies reports whether this process is a core: a gateway hears of no applier.
 func (t *trimmer) applies() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

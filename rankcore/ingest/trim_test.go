@@ -35,16 +35,16 @@ func TestTrimKeepsWhatIsNotAppliedEverywhere(t *testing.T) {
 		}
 		return v.first
 	}
-	l.trim.report(b.ID, pos(last.Seq, 1))
+	l.trim.report(b.ID, pos(last.Seq, 1), true)
 	if got := first(); got != 1 {
 		t.Errorf("trimmed to %d though one board's applier has said nothing", got)
 	}
-	l.trim.report(idle.ID, pos(3, 1))
+	l.trim.report(idle.ID, pos(3, 1), true)
 	if got := first(); got != 3 {
 		t.Errorf("the log begins at %d, want 3, where the slowest shard is", got)
 	}
 	l.cfg.Retention = time.Hour
-	l.trim.report(idle.ID, pos(last.Seq, 1))
+	l.trim.report(idle.ID, pos(last.Seq, 1), true)
 	if got := first(); got != 3 {
 		t.Errorf("the log begins at %d: young messages were dropped", got)
 	}
