@@ -3,6 +3,7 @@ package loadtest
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -51,9 +52,10 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 // Close closes the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// answer is what came back for a request: the HTTP status and the body, the caller's to keep.
+// answer is what came back for a request: the HTTP status, what the gateway's cache did, and the body, the caller's to keep.
 type answer struct {
 	status int
+	cache  string // hit, fwd=miss, fwd=stale
 	body   []byte
 }
 
@@ -86,7 +88,8 @@ func (c *Client) call(ctx context.Context, method, path string, body []byte) (an
 		}
 		return answer{}, err
 	}
-	return answer{response.StatusCode(), append([]byte(nil), response.Body()...)}, nil
+	_, cache, _ := strings.Cut(string(response.Header.Peek("Cache-Status")), "; ")
+	return answer{response.StatusCode(), cache, append([]byte(nil), response.Body()...)}, nil
 }
 
 func orDefault[T int | time.Duration | string](v, otherwise T) T {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Report is what a run found. Its JSON form is stable.
@@ -17,6 +19,8 @@ type Report struct {
 	Started time.Time    `json:"started"`
 	Seconds float64      `json:"seconds"` // from the start to the last answer
 	Kinds   []KindReport `json:"kinds"`
+
+	Visible []VisibleReport `json:"visible,omitempty"`
 }
 
 // KindReport is what became of the requests of one kind.
@@ -30,6 +34,7 @@ type KindReport struct {
 	HTTP         map[string]int64 `json:"http"`        // answers by HTTP status
 	Statuses     map[string]int64 `json:"statuses"`    // answers by their field "status": fresh, stale, ...
 	Failures     map[string]int64 `json:"failures"`    // requests without an answer, by reason
+	Cache        map[string]int64 `json:"cache"`       // answers by Cache-Status: hit, fwd=miss, fwd=stale
 	LatencyUS    Latency          `json:"latency_us"`
 }
 
@@ -42,16 +47,19 @@ type Latency struct {
 	Max  int64 `json:"max"`
 }
 
+func latencyOf(h *hdrhistogram.Histogram) Latency {
+	return Latency{
+		P50: h.ValueAtQuantile(50), P90: h.ValueAtQuantile(90), P99: h.ValueAtQuantile(99), P999: h.ValueAtQuantile(99.9), Max: h.Max(),
+	}
+}
+
 func (t *tally) report(kind string, p *pace) KindReport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := KindReport{
 		Kind: kind, AskedRate: p.rate, Sent: t.sent, LateStarts: p.late.Load(),
 		HTTP: maps.Clone(t.http), Statuses: maps.Clone(t.statuses), Failures: maps.Clone(t.failures),
-		LatencyUS: Latency{
-			P50: t.latency.ValueAtQuantile(50), P90: t.latency.ValueAtQuantile(90), P99: t.latency.ValueAtQuantile(99),
-			P999: t.latency.ValueAtQuantile(99.9), Max: t.latency.Max(),
-		},
+		LatencyUS: latencyOf(t.latency), Cache: maps.Clone(t.cache),
 	}
 	// A run that ends early by its last answer would look faster than its timetable.
 	if seconds := max(t.last.Sub(p.start), p.length).Seconds(); t.sent > 0 {
@@ -91,6 +99,9 @@ func (r *Report) WriteText(w io.Writer) error {
 		if len(k.Statuses) > 0 {
 			fmt.Fprintf(w, "; %s", counts(k.Statuses))
 		}
+		if len(k.Cache) > 0 {
+			fmt.Fprintf(w, "; cache %s", counts(k.Cache))
+		}
 		if len(k.Failures) > 0 {
 			fmt.Fprintf(w, "; failed: %s", counts(k.Failures))
 		}
@@ -98,6 +109,13 @@ func (r *Report) WriteText(w io.Writer) error {
 			fmt.Fprintf(w, "; %.0f operations/s acknowledged", k.OpsRate)
 		}
 		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+	}
+	for _, v := range r.Visible {
+		l := v.LatencyUS
+		if _, err := fmt.Fprintf(w, "visible on %s after the acknowledgement: %d writes, %d missed; ms p50 %s, p90 %s, p99 %s, max %s\n",
+			v.URL, v.Writes, v.Missed, millis(l.P50), millis(l.P90), millis(l.P99), millis(l.Max)); err != nil {
 			return err
 		}
 	}

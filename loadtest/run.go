@@ -27,6 +27,7 @@ type LoadConfig struct {
 	Users    int
 	Shape    Shape
 	Seed     uint64
+	Watch    []string // URLs of gateways: on each, single writes are looked for; see VisibleReport
 }
 
 // Validate reports everything that is wrong with the load.
@@ -59,10 +60,15 @@ func Run(ctx context.Context, cfg LoadConfig) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	seen, err := cfg.visible()
+	if err != nil {
+		return nil, err
+	}
 	var running sync.WaitGroup
 	for _, s := range streams {
 		running.Go(func() { s.run(ctx) })
 	}
+	running.Go(func() { seen.run(ctx, cfg.For) })
 	running.Wait()
 	report := &Report{URL: cfg.Client.URL, Board: string(cfg.Board.ID), Started: started}
 	for _, s := range streams {
@@ -73,6 +79,7 @@ func Run(ctx context.Context, cfg LoadConfig) (*Report, error) {
 		}
 		report.Kinds = append(report.Kinds, k)
 	}
+	report.Visible = seen.reports()
 	report.Seconds = time.Since(started).Seconds()
 	return report, nil
 }

@@ -159,3 +159,24 @@ func TestReportForPeopleAndPrograms(t *testing.T) {
 		t.Errorf("%s, %v", encoded, err)
 	}
 }
+
+// Writes are looked for where they were not sent to. One that never shows is missed.
+func TestVisibleElsewhere(t *testing.T) {
+	s := newStub(newBoard())
+	cfg := load(s.serve(t))
+	cfg.Reads, cfg.Watch = 0, []string{cfg.Client.URL}
+	report, err := loadtest.Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := report.Visible; len(v) != 1 || v[0].Writes == 0 || v[0].Missed != 0 || v[0].LatencyUS.P50 < 1 {
+		t.Errorf("visible: %+v, want some writes and none missed", v)
+	}
+	cfg.Watch = []string{newStub(newBoard()).serve(t)} // another board altogether
+	if report, err = loadtest.Run(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if v := report.Visible; len(v) != 1 || v[0].Writes != 1 || v[0].Missed != 1 {
+		t.Errorf("visible on a gateway of another board: %+v, want one missed", v)
+	}
+}

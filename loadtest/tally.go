@@ -23,6 +23,7 @@ type tally struct {
 	sent     int64
 	http     map[string]int64
 	statuses map[string]int64
+	cache    map[string]int64
 	failures map[string]int64
 	last     time.Time // the newest answer
 }
@@ -30,7 +31,7 @@ type tally struct {
 func newTally() *tally {
 	return &tally{
 		latency: hdrhistogram.New(1, longest.Microseconds(), 3),
-		http:    map[string]int64{}, statuses: map[string]int64{}, failures: map[string]int64{},
+		http:    map[string]int64{}, statuses: map[string]int64{}, cache: map[string]int64{}, failures: map[string]int64{},
 	}
 }
 
@@ -50,6 +51,9 @@ func (t *tally) answered(intended, now time.Time, a answer, err error) {
 	t.http[strconv.Itoa(a.status)]++
 	if s := statusField(a.body); s != "" {
 		t.statuses[s]++
+	}
+	if a.cache != "" {
+		t.cache[a.cache]++
 	}
 }
 

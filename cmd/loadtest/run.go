@@ -24,6 +24,7 @@ func runCommand() *cobra.Command {
 			"The target must be on this machine. Load can hurt whoever answers, and written scores stay: to aim\n" +
 			"at another machine, one you may break, say --allow-remote.",
 		Example: "  loadtest run --board demo --reads 5000 --for 30s\n" +
+			"  loadtest run --board demo --writes 5000 --watch http://127.0.0.1:8081\n" +
 			"  loadtest run --board demo --writes 20000 --batch 100 --op add --for 1m --json",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -68,6 +69,7 @@ func runCommand() *cobra.Command {
 	f.IntVar(&cfg.Board.Scale, "scale", 0, "the board's decimal places")
 	f.IntVar(&cfg.Users, "users", 100_000, "users asked about and written to, named u0, u1, ...")
 	f.StringVar(&shape, "shape", string(loadtest.Zipf), "how often each: zipf (few very often) or uniform")
+	f.StringSliceVar(&cfg.Watch, "watch", nil, "URLs of gateways: how long after its acknowledgement does a write show there?")
 	f.Uint64Var(&cfg.Seed, "seed", 1, "the same seed asks about the same users")
 	f.BoolVar(&asJSON, "json", false, "report as JSON")
 	return cmd
