@@ -5,12 +5,13 @@ import "rankgate/rankcore"
 // head is what a snapshot knows of a season: its first rows, as the core told them together. It answers only what
 // it knows for sure: what stands behind its last row, and whether a user without a row is ranked, it does not.
 type head struct {
+	ties rankcore.Ties
 	page *rankcore.Page
 	at   map[rankcore.UserID]int // where users stand in the page, those not ranked any more left out
 }
 
-func newHead(page *rankcore.Page) *head {
-	h := &head{page: page, at: make(map[rankcore.UserID]int, len(page.Entries))}
+func newHead(t rankcore.Ties, page *rankcore.Page) *head {
+	h := &head{ties: t, page: page, at: make(map[rankcore.UserID]int, len(page.Entries))}
 	for i, e := range page.Entries {
 		h.at[e.User] = i
 	}
@@ -54,18 +55,17 @@ func (h *head) standing(u rankcore.UserID) *rankcore.Standing {
 		return nil
 	}
 	rows, e := h.page.Entries, h.page.Entries[i]
-	behind := i + 1
+	better, behind := i, i+1
+	for better > 0 && rows[better-1].Score == e.Score {
+		better--
+	}
 	for behind < len(rows) && rows[behind].Score == e.Score {
 		behind++
 	}
-	st := &rankcore.Standing{
-		Meta: h.meta(), User: u, Score: e.Score, Rank: e.Rank, Low: e.Rank, High: e.Rank,
-		Percentile: rankcore.Percentile(h.page.Total-int64(behind), h.page.Total),
-	}
+	st := &rankcore.Standing{Meta: h.meta(), User: u, Score: e.Score, Arrival: e.Arrival}
+	st.SetExact(h.ties, int64(better), int64(i-better), int64(behind-better))
 	if int64(behind) < h.page.Total && behind == len(rows) {
-		st.Precision = rankcore.Approx
-		return st
+		st.Precision, st.Tied = rankcore.Approx, 0
 	}
-	st.Precision, st.Tied = rankcore.Exact, int64(behind)-e.Rank+1
 	return st
 }

@@ -9,14 +9,18 @@ import (
 	"rankgate/rankcore"
 )
 
-// headOf is a head of ranked rows, best first, on a board of total members.
+// headOf is a head of ranked rows, best first, on a board of total members where ties share.
 func headOf(total int64, scores ...rankcore.Score) *head {
+	return headWith(rankcore.TiesShared, total, scores...)
+}
+
+func headWith(ties rankcore.Ties, total int64, scores ...rankcore.Score) *head {
 	page := &rankcore.Page{Meta: rankcore.Meta{Season: "all", Status: rankcore.Fresh, AsOf: time.Now(), Total: total}}
 	for i, score := range scores {
 		page.Entries = append(page.Entries, rankcore.Entry{User: rankcore.UserID('a' + rune(i)), Score: score})
 	}
-	rankcore.SetRanks(page.Entries, 0, 0)
-	return newHead(page)
+	ties.SetRanks(page.Entries, 0, 0)
+	return newHead(ties, page)
 }
 
 // users are the rows' users, "none" where the head cannot answer.
@@ -91,6 +95,7 @@ func TestHeadCentresAUserWhereTheEndsAllow(t *testing.T) {
 
 func TestHeadStanding(t *testing.T) {
 	whole, part := headOf(4, 9, 7, 7, 1), headOf(100, 9, 7, 7)
+	first, firstPart := headWith(rankcore.TiesFirst, 4, 9, 7, 7, 1), headWith(rankcore.TiesFirst, 100, 9, 7, 7)
 	cases := []struct {
 		head *head
 		user rankcore.UserID
@@ -101,6 +106,9 @@ func TestHeadStanding(t *testing.T) {
 		{whole, "d", "4 exact 1 0"},
 		{part, "a", "1 exact 1 100"},
 		{part, "b", "2 approx 0 97.9798"}, // who else has 7 is not known
+		{first, "b", "2 exact 2 66.6667"},
+		{first, "c", "3 exact 2 33.3333"},
+		{firstPart, "c", "3 approx 0 97.9798"},
 	}
 	for _, c := range cases {
 		st := c.head.standing(c.user)

@@ -123,7 +123,7 @@ func (s *Snapshots) loadFile(b *rankcore.Board, path string) error {
 	}
 	f.newest, f.page = generation, page
 	s.files[k] = f
-	s.hold(k, page)
+	s.hold(b.Ties, k, page)
 	return nil
 }
 

@@ -31,7 +31,7 @@ func pageOf(season rankcore.SeasonID, asOf time.Time, first rankcore.UserID) *ra
 		},
 		Entries: []rankcore.Entry{
 			{Rank: 1, User: first, Score: rankcore.MaxScore},
-			{Rank: 2, User: "@z/o e~.\u00e9", Score: 0},
+			{Rank: 2, User: "@z/o e~.\u00e9", Score: 0, Arrival: 1<<63 | 1},
 			{Rank: 2, User: rankcore.UserID(strings.Repeat("x", 256)), Score: 0},
 			{Rank: 4, User: "b", Score: -rankcore.MaxScore},
 		},
@@ -182,6 +182,7 @@ func TestSnapshotOfAnotherBoardIsNotShown(t *testing.T) {
 	for name, b := range map[string]*rankcore.Board{
 		"order": other(func(b *rankcore.Board) { b.Order = rankcore.Asc }),
 		"scale": other(func(b *rankcore.Board) { b.Scale = 0 }),
+		"ties":  other(func(b *rankcore.Board) { b.Ties = rankcore.TiesFirst }),
 	} {
 		if s, _, bad := opened(t, dir, b); bad != 1 || s.held(seasonKey{"daily", "all"}) != nil {
 			t.Errorf("with another %s: %v files passed over, answers %v", name, bad, s.heads)

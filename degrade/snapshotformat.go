@@ -16,14 +16,14 @@ import (
 // It is not compressed: a thousand rows are some 20 KB, and syncing them costs far more than their size.
 const (
 	snapshotLine   = "rankgate snapshot "
-	snapshotFormat = "1\n"
+	snapshotFormat = "2\n"
 	snapshotSum    = 8
 )
 
 var (
 	errNotWhole      = errors.New("not a whole snapshot")
 	errOtherFormat   = errors.New("another version of rankgate wrote it")
-	errOtherBoard    = errors.New("it was written for another board, order or scale")
+	errOtherBoard    = errors.New("it was written for another board, order, rule for ties or scale")
 	errSnapshotBroke = errors.New("its content does not follow the format")
 )
 
@@ -32,7 +32,7 @@ func appendSnapshot(dst []byte, b *rankcore.Board, page *rankcore.Page) []byte {
 	begin := len(dst)
 	dst = append(dst, snapshotLine+snapshotFormat...)
 	dst = appendText(dst, string(b.ID))
-	dst = append(dst, byte(b.Order), byte(b.Scale))
+	dst = append(dst, byte(b.Order), byte(b.Ties), byte(b.Scale))
 	dst = appendText(dst, string(page.Season))
 	dst = binary.AppendVarint(dst, page.AsOf.UnixNano())
 	dst = binary.AppendUvarint(dst, page.Version.Seq)
@@ -43,6 +43,7 @@ func appendSnapshot(dst []byte, b *rankcore.Board, page *rankcore.Page) []byte {
 		dst = binary.AppendUvarint(dst, uint64(e.Rank))
 		dst = appendText(dst, string(e.User))
 		dst = binary.AppendVarint(dst, int64(e.Score))
+		dst = binary.AppendUvarint(dst, uint64(e.Arrival))
 	}
 	return binary.LittleEndian.AppendUint64(dst, xxhash.Sum64(dst[begin:]))
 }
@@ -65,7 +66,7 @@ func parseSnapshot(data []byte, b *rankcore.Board) (*rankcore.Page, error) {
 		return nil, fmt.Errorf("%w: the checksum differs", errNotWhole)
 	}
 	r := &snapshotReader{rest: text}
-	if r.text() != string(b.ID) || r.byte() != byte(b.Order) || r.byte() != byte(b.Scale) {
+	if r.text() != string(b.ID) || r.byte() != byte(b.Order) || r.byte() != byte(b.Ties) || r.byte() != byte(b.Scale) {
 		return nil, errOtherBoard
 	}
 	page := &rankcore.Page{}
@@ -78,6 +79,7 @@ func parseSnapshot(data []byte, b *rankcore.Board) (*rankcore.Page, error) {
 	for i := range page.Entries {
 		page.Entries[i] = rankcore.Entry{
 			Rank: int64(r.uvarint()), User: rankcore.UserID(r.text()), Score: rankcore.Score(r.varint()),
+			Arrival: rankcore.Arrival(r.uvarint()),
 		}
 	}
 	if r.bad || len(r.rest) > 0 {

@@ -76,7 +76,7 @@ func (s *Snapshots) take(ctx context.Context, g *Guard, t *turn, now time.Time) 
 		return
 	}
 	t.quiet = last != nil && unchanged(last, page)
-	s.hold(k, page)
+	s.hold(t.board.Ties, k, page)
 	s.metrics.asOf.WithLabelValues(string(t.board.ID), t.kind.String()).Set(float64(page.AsOf.UnixMilli()) / 1e3)
 	s.write(t.board, k, page)
 }

@@ -117,9 +117,9 @@ func (s *Snapshots) left(b *rankcore.Board, season rankcore.SeasonID, u rankcore
 	}
 }
 
-// hold has page answer from now on.
-func (s *Snapshots) hold(k seasonKey, page *rankcore.Page) {
-	h := newHead(page)
+// hold has page, of a board with this rule for ties, answer from now on.
+func (s *Snapshots) hold(ties rankcore.Ties, k seasonKey, page *rankcore.Page) {
+	h := newHead(ties, page)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heads[k] = h

@@ -90,7 +90,7 @@ func (e *encoder) ranks(q *rankcore.RanksQuery, batch *rankcore.Standings) {
 	e.meta(&batch.Meta)
 	e.raw(`,"ranks":[`)
 	if batch.Status != rankcore.Updating {
-		places := batch.Places(q.Board.Order)
+		places := batch.Places(q.Board)
 		for i, s := range batch.Users {
 			if i > 0 {
 				e.raw(`,`)

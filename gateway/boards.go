@@ -15,7 +15,7 @@ type boardAnswer struct {
 	Board            rankcore.BoardID  `json:"board"`
 	Order            rankcore.Order    `json:"order"`
 	Update           rankcore.Update   `json:"update"`
-	Ties             string            `json:"ties"`
+	Ties             rankcore.Ties     `json:"ties"`
 	Scale            int               `json:"scale"`
 	Shards           int               `json:"shards"`
 	Timezone         string            `json:"timezone"`
@@ -115,7 +115,7 @@ func (g *Gateway) listBoards(c *fiber.Ctx) error {
 func (g *Gateway) boardAnswer(b *rankcore.Board, season rankcore.SeasonID, since, now time.Time) boardAnswer {
 	m := g.readTop(rankcore.TopQuery{Board: b, Season: season, Since: since}, now).Meta
 	a := boardAnswer{
-		Board: b.ID, Order: b.Order, Update: b.Update, Ties: "shared", Scale: b.Scale, Shards: b.Shards,
+		Board: b.ID, Order: b.Order, Update: b.Update, Ties: b.Ties, Scale: b.Scale, Shards: b.Shards,
 		Timezone: b.Location.String(), Head: b.Head, ExactDepth: b.ExactDepth,
 		DedupeSeconds: b.Dedupe.Seconds(), FreshnessSeconds: b.Freshness.Seconds(),
 		Season: season, Status: m.Status, Reason: m.Reason,

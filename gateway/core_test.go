@@ -182,7 +182,7 @@ func (c *core) standings(b *rankcore.Board) []rankcore.Entry {
 		}
 	}
 	slices.SortFunc(rows, b.Order.Compare)
-	rankcore.SetRanks(rows, 0, 0)
+	rankcore.TiesShared.SetRanks(rows, 0, 0)
 	return rows
 }
 
@@ -260,7 +260,7 @@ func (c *core) Rows(_ context.Context, q rankcore.RowsQuery) (*rankcore.Page, er
 	} else {
 		least, most := q.Within.Bounds()
 		rows = slices.DeleteFunc(rows, func(e rankcore.Entry) bool {
-			return e.Score < least || e.Score > most || !q.Gap().Precedes(q.Board.Order.Key(e.Score), e.User)
+			return e.Score < least || e.Score > most || !q.Gap().Precedes(q.Board.Order.Key(e.Score), e.Arrival, e.User)
 		})
 		page.Entries, page.More = rows[:min(q.Limit, len(rows))], len(rows) > q.Limit
 	}

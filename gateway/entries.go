@@ -190,7 +190,7 @@ func (e *encoder) entries(q *rankcore.RowsQuery, page *rankcore.Page) {
 	e.page(q.Board, page)
 	next := rankcore.Cursor{Season: q.Season, Within: q.Within, After: q.After}
 	if n := len(page.Entries); n > 0 && page.Status != rankcore.Updating {
-		next.After = rankcore.Place{Score: page.Entries[n-1].Score, User: page.Entries[n-1].User}
+		next.After = page.Entries[n-1].Place()
 	}
 	if page.More || page.Status == rankcore.Updating {
 		e.raw(`,"next_cursor":"`)

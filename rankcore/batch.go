@@ -35,13 +35,13 @@ func (s *Standings) With(m Meta) *Standings {
 	return batch
 }
 
-// Places are the places among those asked: 1 + the number of different users among them who have a strictly
-// better score, so that ties share a place. An unranked user has place 0.
-func (s *Standings) Places(o Order) []int {
-	best := make(map[UserID]Score, len(s.Users))
+// Places are the places among those asked: 1 + the number of different users among them whose rank is better, so that
+// ties share a place where they share a rank. An unranked user has place 0.
+func (s *Standings) Places(b *Board) []int {
+	asked := make(map[UserID]Entry, len(s.Users))
 	for _, st := range s.Users {
 		if st != nil {
-			best[st.User] = st.Score
+			asked[st.User] = Entry{User: st.User, Score: st.Score, Arrival: st.Arrival}
 		}
 	}
 	places := make([]int, len(s.Users))
@@ -50,8 +50,8 @@ func (s *Standings) Places(o Order) []int {
 			continue
 		}
 		places[i] = 1
-		for _, score := range best {
-			if o.Better(score, st.Score) {
+		for _, other := range asked {
+			if b.Ahead(other, asked[st.User]) {
 				places[i]++
 			}
 		}

@@ -40,7 +40,7 @@ func TestPlacesAmongThoseAsked(t *testing.T) {
 	}
 	batch := rankcore.Standings{Users: []*rankcore.Standing{of("c", 1), nil, of("a", 9), of("b", 5), of("a", 9), of("d", 5)}}
 	for o, want := range map[rankcore.Order]string{rankcore.Desc: "[4 0 1 2 1 2]", rankcore.Asc: "[1 0 4 2 4 2]"} {
-		if got := fmt.Sprint(batch.Places(o)); got != want {
+		if got := fmt.Sprint(batch.Places(&rankcore.Board{Order: o})); got != want {
 			t.Errorf("%v: %s, want %s", o, got, want)
 		}
 	}

@@ -44,6 +44,15 @@ const (
 	UpdateBest               // the event's score replaces when it is better by the board's order
 )
 
+// Ties says how members with the same score stand to one another.
+type Ties uint8
+
+// The two rules for ties. Which one a board has is fixed once it exists.
+const (
+	TiesShared Ties = iota // they share a rank (1, 2, 2, 4) and stand by user id
+	TiesFirst              // whoever reached the score first, by log order, stands ahead: ranks 1, 2, 3, 4
+)
+
 // Limits of a board's shape.
 const (
 	MinShards = 1
@@ -56,6 +65,7 @@ type Board struct {
 	ID         BoardID
 	Order      Order
 	Update     Update
+	Ties       Ties
 	Scale      int          // decimal places the API speaks; shards hold integers
 	Shards     int          // a power of two; fixed once the board exists
 	Seasons    []SeasonKind // at least one, no repeats
@@ -91,6 +101,7 @@ func (b *Board) Takes(k OpKind) error {
 
 func (o Order) String() string  { return nameOf(orders, o) }
 func (u Update) String() string { return nameOf(updates, u) }
+func (t Ties) String() string   { return nameOf(ties, t) }
 
 // UnmarshalText reads "desc" or "asc".
 func (o *Order) UnmarshalText(text []byte) error { return parseName(orders, text, o) }
@@ -98,13 +109,20 @@ func (o *Order) UnmarshalText(text []byte) error { return parseName(orders, text
 // UnmarshalText reads "add", "set" or "best".
 func (u *Update) UnmarshalText(text []byte) error { return parseName(updates, text, u) }
 
+// UnmarshalText reads "shared" or "first".
+func (t *Ties) UnmarshalText(text []byte) error { return parseName(ties, text, t) }
+
 // MarshalText writes "desc" or "asc".
 func (o Order) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // MarshalText writes "add", "set" or "best".
 func (u Update) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
+// MarshalText writes "shared" or "first".
+func (t Ties) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
 var (
 	orders  = []string{Desc: "desc", Asc: "asc"}
 	updates = []string{UpdateAdd: "add", UpdateSet: "set", UpdateBest: "best"}
+	ties    = []string{TiesShared: "shared", TiesFirst: "first"}
 )

@@ -40,6 +40,9 @@ func (c Cursor) Encode(b *Board) string {
 	}
 	if !c.After.IsStart() {
 		raw = binary.AppendVarint(raw, int64(c.After.Score))
+		if b.Ties == TiesFirst {
+			raw = binary.AppendUvarint(raw, uint64(c.After.Arrival))
+		}
 		raw = append(raw, c.After.User...)
 	}
 	raw = binary.LittleEndian.AppendUint64(raw, cursorSum(b, raw))
@@ -69,6 +72,9 @@ func ParseCursor(b *Board, text string) (c Cursor, err error) {
 	}
 	if len(r.rest) > 0 {
 		c.After.Score = r.score()
+		if b.Ties == TiesFirst {
+			c.After.Arrival = r.arrival()
+		}
 		c.After.User, err = ParseUserID(string(r.rest))
 	}
 	// What reads well but is written in another way, such as a number with needless bytes, was not given out.
@@ -82,7 +88,7 @@ func ParseCursor(b *Board, text string) (c Cursor, err error) {
 func cursorSum(b *Board, body []byte) uint64 {
 	d := xxhash.NewWithSeed(cursorVersion)
 	_, _ = d.WriteString(string(b.ID)) // never fails
-	_, _ = d.Write([]byte{0, byte(b.Order), byte(b.Scale)})
+	_, _ = d.Write([]byte{byte(b.Ties), byte(b.Order), byte(b.Scale)})
 	_, _ = d.Write(body)
 	return d.Sum64()
 }
@@ -118,4 +124,14 @@ func (r *cursorReader) score() Score {
 	}
 	r.rest = r.rest[size:]
 	return Score(n)
+}
+
+func (r *cursorReader) arrival() Arrival {
+	n, size := binary.Uvarint(r.rest)
+	if size <= 0 {
+		r.bad, r.rest = true, nil
+		return 0
+	}
+	r.rest = r.rest[size:]
+	return Arrival(n)
 }

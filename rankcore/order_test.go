@@ -20,13 +20,18 @@ func anyOrder() *rapid.Generator[rankcore.Order] {
 	return rapid.SampledFrom([]rankcore.Order{rankcore.Desc, rankcore.Asc})
 }
 
-// A list is in order when every entry's rank is one more than the members that beat it.
+// A list is in order when every entry's rank is one more than the members that beat it, whatever the rule for ties.
 func TestRanksCountWhoIsBetter(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		o := anyOrder().Draw(rt, "order")
+		b := &rankcore.Board{Order: o, Ties: rapid.SampledFrom([]rankcore.Ties{rankcore.TiesShared, rankcore.TiesFirst}).Draw(rt, "ties")}
 		var all []rankcore.Entry
 		for i, s := range rapid.SliceOf(rapid.Map(rapid.Int64Range(0, 5), func(n int64) rankcore.Score { return rankcore.Score(n) })).Draw(rt, "scores") {
-			all = append(all, rankcore.Entry{User: rankcore.UserID(rune('a' + i)), Score: s})
+			e := rankcore.Entry{User: rankcore.UserID(rune('a' + i)), Score: s}
+			if b.Ties == rankcore.TiesFirst {
+				e.Arrival = rankcore.Arrival(rapid.IntRange(0, 9).Draw(rt, "arrival"))
+			}
+			all = append(all, e)
 		}
 		lists := make([][]rankcore.Entry, 4)
 		for i, e := range all {
@@ -50,11 +55,17 @@ func TestRanksCountWhoIsBetter(t *testing.T) {
 		from := rapid.IntRange(0, len(merged)).Draw(rt, "from")
 		part := slices.Clone(merged[from:])
 		if len(part) > 0 {
-			rankcore.SetRanks(part, better(part[0].Score), int64(from))
+			b.Ties.SetRanks(part, better(part[0].Score), int64(from))
 		}
 		for _, e := range part {
-			if e.Rank != better(e.Score)+1 {
-				rt.Fatalf("%v has %d better members", e, better(e.Score))
+			rank := int64(1)
+			for _, other := range all {
+				if b.Ahead(other, e) {
+					rank++
+				}
+			}
+			if e.Rank != rank {
+				rt.Fatalf("%v is of rank %d", e, rank)
 			}
 		}
 	})

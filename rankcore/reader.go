@@ -83,11 +83,27 @@ type Standing struct {
 	Meta
 	User       UserID
 	Score      Score
+	Arrival    Arrival   // when it reached the score; 0 where ties share
 	Precision  Precision // Exact or Approx
 	Rank       int64
 	Low, High  int64   // bounds of the true rank at AsOf; both equal Rank when exact
 	Tied       int64   // members with this score, this one included; 0 when not exact
 	Percentile float64 // share of the other members that are strictly worse
+}
+
+// SetExact places the user exactly among the members of its Meta: better have a better score, ahead have its score and
+// stand before it all the same, and tied have its score, this user included. Where ties share, nobody is ahead and the
+// tied are no worse; else everybody behind it is.
+func (s *Standing) SetExact(t Ties, better, ahead, tied int64) {
+	rank := better + 1
+	worse := s.Total - better - tied
+	if t == TiesFirst {
+		rank += ahead
+		worse = s.Total - rank
+	}
+	s.Precision, s.Tied = Exact, tied
+	s.Rank, s.Low, s.High = rank, rank, rank
+	s.Percentile = Percentile(worse, s.Total)
 }
 
 // TopQuery asks for Limit rows from Offset on. Limit 0 asks for the Meta alone.

@@ -12,12 +12,13 @@ const (
 	MaxUsers  = 200  // users of one batch
 )
 
-// Place is where a row stands: at its score and, inside the tie, at its user. A place stays when its member
-// moves on, so a run of pages that goes on behind it skips and repeats nobody else. The zero Place is before
+// Place is where a row stands: at its score and, inside the tie, at its arrival and its user. A place stays when its
+// member moves on, so a run of pages that goes on behind it skips and repeats nobody else. The zero Place is before
 // the first row.
 type Place struct {
-	Score Score
-	User  UserID // empty in the zero Place only
+	Score   Score
+	Arrival Arrival
+	User    UserID // empty in the zero Place only
 }
 
 // IsStart reports whether p is before the first row.
@@ -68,11 +69,12 @@ type RowsQuery struct {
 	Since time.Time // see TopQuery
 }
 
-// Gap is a place between rows: before every row whose key is larger, and in a tie before its user and every
-// later one. It is how stores are asked, since it need not stand at a member.
+// Gap is a place between rows: before every row whose key is larger, and in a tie before its arrival and user and
+// every later one. It is how stores are asked, since it need not stand at a member.
 type Gap struct {
-	Key  int64 // of the board's order
-	User UserID
+	Key     int64 // of the board's order
+	Arrival Arrival
+	User    UserID
 }
 
 // StartGap is before every row.
@@ -84,15 +86,23 @@ func (q *RowsQuery) Gap() Gap {
 	first, _ := o.Keys(q.Within)
 	switch {
 	case !q.After.IsStart() && o.Key(q.After.Score) >= first:
-		return BehindOf(o.Key(q.After.Score), q.After.User)
+		return o.GapBehind(q.After)
 	case q.Within.IsWhole():
 		return StartGap
 	}
 	return Gap{Key: first}
 }
 
-// BehindOf is the gap right behind a row: no user id holds a zero byte, so none stands between the two.
-func BehindOf(key int64, u UserID) Gap { return Gap{key, u + "\x00"} }
+// GapBefore is the gap right before a row.
+func (o Order) GapBefore(p Place) Gap { return Gap{o.Key(p.Score), p.Arrival, p.User} }
 
-// Precedes reports whether the gap is before a row.
-func (g Gap) Precedes(key int64, u UserID) bool { return key > g.Key || key == g.Key && u >= g.User }
+// GapBehind is the gap right behind a row: no user id holds a zero byte, so none stands between the two.
+func (o Order) GapBehind(p Place) Gap { return Gap{o.Key(p.Score), p.Arrival, p.User + "\x00"} }
+
+// Precedes reports whether the gap is before a row of that key, arrival and user.
+func (g Gap) Precedes(key int64, a Arrival, u UserID) bool {
+	if key != g.Key {
+		return key > g.Key
+	}
+	return a > g.Arrival || a == g.Arrival && u >= g.User
+}

@@ -5,11 +5,12 @@ import "time"
 // IDSlack bounds how far the log servers' clock may fall behind the newest time it ever gave (rankcore/ingest/PROTOCOL.md).
 const IDSlack = time.Minute
 
-// PlacedOp is an operation with its place: the time its message was stored and the seasons it counts in.
+// PlacedOp is an operation with its place: the time its message was stored, its arrival and the seasons it counts in.
 // Add, set and best name their seasons, possibly none; the other kinds reach every season there is.
 type PlacedOp struct {
 	Op
 	Stored  int64    // Unix milliseconds of its message
+	Arrival Arrival  // of the scores that it gives; 0 where ties share
 	Seasons []Season // shared; not modified
 }
 

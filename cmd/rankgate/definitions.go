@@ -18,12 +18,13 @@ import (
 type definition struct {
 	Order  rankcore.Order  `json:"order"`
 	Update rankcore.Update `json:"update"`
+	Ties   rankcore.Ties   `json:"ties"`
 	Scale  int             `json:"scale"`
 	Shards int             `json:"shards"`
 }
 
 func definitionOf(b *rankcore.Board) definition {
-	return definition{b.Order, b.Update, b.Scale, b.Shards}
+	return definition{b.Order, b.Update, b.Ties, b.Scale, b.Shards}
 }
 
 // differs is the setting in which two definitions differ, and its values; "" when there is none.
@@ -33,6 +34,8 @@ func (d definition) differs(o definition) (key, created, now string) {
 		return "order", d.Order.String(), o.Order.String()
 	case d.Update != o.Update:
 		return "update", d.Update.String(), o.Update.String()
+	case d.Ties != o.Ties:
+		return "ties", d.Ties.String(), o.Ties.String()
 	case d.Scale != o.Scale:
 		return "scale", strconv.Itoa(d.Scale), strconv.Itoa(o.Scale)
 	case d.Shards != o.Shards:

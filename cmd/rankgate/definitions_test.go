@@ -30,12 +30,13 @@ func TestDefinitionsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*rankcore.Board){
-		"scale: 2, not 0":        scale,
-		"order: desc, not asc":   func(b *rankcore.Board) { b.Order = rankcore.Asc },
-		"update: add, not best":  func(b *rankcore.Board) { b.Update = rankcore.UpdateBest },
-		"shards: 16, not 4":      func(b *rankcore.Board) { b.Shards = 4 },
-		"":                       func(b *rankcore.Board) { b.Head = 10 },
-		"configure scale: 2, or": scale,
+		"scale: 2, not 0":         scale,
+		"order: desc, not asc":    func(b *rankcore.Board) { b.Order = rankcore.Asc },
+		"update: add, not best":   func(b *rankcore.Board) { b.Update = rankcore.UpdateBest },
+		"ties: shared, not first": func(b *rankcore.Board) { b.Ties = rankcore.TiesFirst },
+		"shards: 16, not 4":       func(b *rankcore.Board) { b.Shards = 4 },
+		"":                        func(b *rankcore.Board) { b.Head = 10 },
+		"configure scale: 2, or":  scale,
 	} {
 		err := keep(change)
 		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `board "power"`)) {

@@ -33,7 +33,7 @@ func TestEveryAnswerTellsTheSameRank(t *testing.T) {
 			body += fmt.Sprintf(`,{"user":%q,%q:%s}`, e.User, b.Update, rankcore.AppendJSONScore(nil, e.Score, b.Scale))
 		}
 		slices.SortFunc(want, b.Order.Compare)
-		rankcore.SetRanks(want, 0, 0)
+		rankcore.TiesShared.SetRanks(want, 0, 0)
 		var answer struct{ Applied bool }
 		if status, err := a.do(http.MethodPost, "/v1/boards/"+string(b.ID)+"/scores?wait=applied", `{"ops":[`+body[1:]+`]}`, &answer); err != nil || !answer.Applied {
 			t.Fatalf("%d, %v", status, err)
@@ -62,7 +62,7 @@ func checkLists(t *testing.T, client *loadtest.Client, b *rankcore.Board, want [
 			break
 		}
 		last := page.Entries[len(page.Entries)-1]
-		q.After = rankcore.Place{Score: last.Score, User: last.User}
+		q.After = last.Place()
 	}
 	if !slices.Equal(walked, want) {
 		t.Fatalf("pages:\n got %v\nwant %v", walked, want)

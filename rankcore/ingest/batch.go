@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"time"
 
 	"rankgate/rankcore"
 )
@@ -49,17 +50,18 @@ func (r *run) find(p rankcore.Position) int {
 // lostAfter reports whether a `lost` record stands after index i.
 func (r *run) lostAfter(i int) bool { return len(r.lost) > 0 && r.lost[len(r.lost)-1] > i }
 
-// reader understands messages of one board. It keeps its scratch space; not safe for concurrent use.
+// reader understands messages of one board in one log. It keeps its scratch space; not safe for concurrent use.
 type reader struct {
 	board    *rankcore.Board
+	created  time.Time // when the log was made
 	calendar *rankcore.Calendar
 	flat     []rankcore.PlacedOp
 	shard    []int32
 	message  []int32
 }
 
-func newReader(b *rankcore.Board) *reader {
-	return &reader{board: b, calendar: rankcore.NewCalendar(b)}
+func newReader(b *rankcore.Board, created time.Time) *reader {
+	return &reader{board: b, created: created, calendar: rankcore.NewCalendar(b)}
 }
 
 // understand parses and places the messages read after prev.
@@ -95,7 +97,7 @@ func (d *reader) add(r *run, e *entry) {
 		r.lost = append(r.lost, index)
 	}
 	for i := range m.Ops {
-		op := rankcore.PlacedOp{Op: m.Ops[i], Stored: stored.UnixMilli()}
+		op := rankcore.PlacedOp{Op: m.Ops[i], Stored: stored.UnixMilli(), Arrival: d.board.Arrival(d.created, e.Seq, i)}
 		if op.Kind.HasValue() {
 			at := op.At
 			if at.IsZero() {

@@ -38,7 +38,7 @@ type feed struct {
 func (a *Applier) startFeed(ctx context.Context, ss *session, prev, limit rankcore.Position) *feed {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &feed{
-		links: ss.links, reader: newReader(a.board), lookout: lookout{stream: a.stream, board: a.board.ID},
+		links: ss.links, reader: newReader(a.board, ss.opened.created), lookout: lookout{stream: a.stream, board: a.board.ID},
 		out: make(chan fed), cancel: cancel, done: make(chan struct{}),
 	}
 	go func() {

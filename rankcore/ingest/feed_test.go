@@ -18,7 +18,7 @@ func TestRunsGatherUntilTheyAreDueOrLarge(t *testing.T) {
 		t.Fatal(what, err)
 	}
 	defer ss.close()
-	f := feed{reader: newReader(b), lookout: lookout{stream: s, board: b.ID}}
+	f := feed{reader: newReader(b, time.Time{}), lookout: lookout{stream: s, board: b.ID}}
 	f.pace.Store(int64(time.Minute))
 	p = publish(t, s, b, `{"v":1,"mark":"tick"}`)
 	item := f.read(t.Context(), ss, p, rankcore.Position{})

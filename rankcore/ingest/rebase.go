@@ -20,7 +20,7 @@ func (a *Applier) rebase(ctx context.Context, c *lane, gone []int) error {
 	if err != nil {
 		return err
 	}
-	m := &mending{a: a, rd: newReader(a.board), until: probe}
+	m := &mending{a: a, until: probe}
 	lowest := int64(0)
 	for _, s := range gone {
 		q := c.shards[s].pos
@@ -39,6 +39,7 @@ func (a *Applier) rebase(ctx context.Context, c *lane, gone []int) error {
 		return err
 	}
 	defer ss.close()
+	m.rd = newReader(a.board, ss.opened.created)
 	if err := m.read(ctx, ss); err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func runOf(b *rankcore.Board, prev rankcore.Position, first uint64, users ...str
 		}
 		entries[i] = entry{Position: pos(seq, int64(seq)*1000), data: payload}
 	}
-	return newReader(b).understand(prev, entries)
+	return newReader(b, time.Time{}).understand(prev, entries)
 }
 
 func purgeBefore(t *testing.T, s stream, seq uint64) {
@@ -131,7 +131,7 @@ func TestRunBehindADroppedMessageIsNotUsed(t *testing.T) {
 	publish(t, s, other, `{"v":1,"mark":"tick"}`)
 	last := publish(t, s, b, `{"v":1,"ops":[{"id":"read","user":"alice","add":1}]}`)
 	purgeBefore(t, s, last.Seq)
-	f := feed{reader: newReader(b), lookout: lookout{stream: s, board: b.ID}}
+	f := feed{reader: newReader(b, time.Time{}), lookout: lookout{stream: s, board: b.ID}}
 	if item := f.read(t.Context(), ss, p, rankcore.Position{}); !errors.Is(item.err, errTrimmed) {
 		t.Errorf("read over dropped messages: %+v", item)
 	}
@@ -192,7 +192,7 @@ func TestStepsAreCutBetweenMessages(t *testing.T) {
 		}
 		entries = append(entries, entry{Position: pos(uint64(5+i), int64(5+i)*1000), data: rankcore.AppendMessage(nil, a.board, ops)})
 	}
-	r := newReader(a.board).understand(pos(4, 4000), entries)
+	r := newReader(a.board, time.Time{}).understand(pos(4, 4000), entries)
 	var sizes []int
 	var ends []uint64
 	m.before = func(s rankcore.Step) { sizes, ends = append(sizes, len(s.Ops)), append(ends, s.To.Seq) }
@@ -255,7 +255,7 @@ func TestNoRebaseWithoutTheProbe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mend := &mending{a: a, rd: newReader(a.board), until: probe}
+		mend := &mending{a: a, rd: newReader(a.board, time.Time{}), until: probe}
 		if err := mend.read(t.Context(), ss); !errors.Is(err, errNotProven) {
 			t.Errorf("probe %v: %v", probe, err)
 		}

@@ -19,7 +19,7 @@ type move struct {
 	season *season          // nil: the shard does not have it yet
 	in     *rankcore.Season // the season as the operation names it
 	ref    uint32           // of the member; 0: not ranked yet, or hidden
-	score  rankcore.Score
+	to     reached
 }
 
 // apply takes a step, or changes nothing (rankcore/ingest/PROTOCOL.md, "A step").
@@ -130,11 +130,11 @@ func (s *shard) score(op *rankcore.PlacedOp, hash uint32, to rankcore.Position) 
 	for i := range op.Seasons {
 		m := move{in: &op.Seasons[i], season: s.seasons[op.Seasons[i].ID]}
 		old, had := m.look(op.User, hash, hidden)
-		m.score = s.next(op, old, had)
-		if !m.score.InRange() {
+		m.to = reached{s.next(op, old, had), op.Arrival}
+		if !m.to.score.InRange() {
 			return rankcore.OutOfRange
 		}
-		if !had || m.score != old {
+		if !had || m.to.score != old {
 			s.moves = append(s.moves, m)
 		}
 	}
@@ -153,8 +153,8 @@ func (m *move) look(user rankcore.UserID, hash uint32, hidden bool) (old rankcor
 	case m.season == nil:
 		return 0, false
 	case hidden:
-		old, had = m.season.aside[user]
-		return old, had
+		at, had := m.season.aside[user]
+		return at.score, had
 	}
 	if m.ref = m.season.ref(hash, user); m.ref == 0 {
 		return 0, false
@@ -175,17 +175,17 @@ func (s *shard) next(op *rankcore.PlacedOp, old rankcore.Score, had bool) rankco
 
 func (s *shard) write(m *move, user rankcore.UserID, hash uint32, hidden bool, to rankcore.Position) {
 	if m.season == nil {
-		m.season = newSeason(s.board.Order, m.in.Kind, m.in.Expires.UnixMilli())
+		m.season = newSeason(s.board.Order, s.board.Ties, m.in.Kind, m.in.Expires.UnixMilli())
 		s.seasons[m.in.ID] = m.season
 	}
 	switch {
 	case hidden:
-		m.season.aside[rankcore.UserID(strings.Clone(string(user)))] = m.score
+		m.season.aside[rankcore.UserID(strings.Clone(string(user)))] = m.to
 		return // readers see no change
 	case m.ref != 0:
-		m.season.move(m.ref, m.score)
+		m.season.move(m.ref, m.to)
 	default:
-		m.season.enter(hash, user, m.score)
+		m.season.enter(hash, user, m.to)
 	}
 	m.season.changed = to
 }

@@ -22,16 +22,16 @@ type crowd struct {
 	bytes int // of the ids
 }
 
-func benchBoard() *rankcore.Board {
+func benchBoard(t rankcore.Ties) *rankcore.Board {
 	return &rankcore.Board{
-		ID: "crowd", Update: rankcore.UpdateSet, Shards: 16, Seasons: []rankcore.SeasonKind{rankcore.All}, Location: time.UTC,
+		ID: "crowd", Update: rankcore.UpdateSet, Ties: t, Shards: 16, Seasons: []rankcore.SeasonKind{rankcore.All}, Location: time.UTC,
 		Head: 1000, Dedupe: 10 * time.Minute, Freshness: time.Second,
 	}
 }
 
-func newCrowd(tb testing.TB, dir string, members int) *crowd {
+func newCrowd(tb testing.TB, dir string, t rankcore.Ties, members int) *crowd {
 	tb.Helper()
-	c := &crowd{board: benchBoard(), rand: rand.New(rand.NewPCG(1, 2)), at: rankcore.Position{Time: time.Now().UnixNano()}}
+	c := &crowd{board: benchBoard(t), rand: rand.New(rand.NewPCG(1, 2)), at: rankcore.Position{Time: time.Now().UnixNano()}}
 	var err error
 	if c.store, err = New(Config{Dir: dir, Boards: []*rankcore.Board{c.board}}); err != nil {
 		tb.Fatal(err)
@@ -80,7 +80,8 @@ func (c *crowd) feed(tb testing.TB, ops []rankcore.PlacedOp) {
 		}
 		steps[i] = rankcore.Step{Shard: i, From: from, To: to}
 	}
-	for _, op := range ops {
+	for i, op := range ops {
+		op.Arrival = c.board.Arrival(time.Unix(0, 0), to.Seq, i%rankcore.MaxOps)
 		op.Stored = to.At().UnixMilli()
 		s := c.board.Shard(op.User)
 		steps[s].Ops = append(steps[s].Ops, op)
@@ -93,44 +94,73 @@ func (c *crowd) feed(tb testing.TB, ops []rankcore.PlacedOp) {
 	c.at = to
 }
 
-func BenchmarkUpdate(b *testing.B) {
-	c := newCrowd(b, "", benchMembers)
-	for _, ids := range []bool{false, true} {
-		b.Run(fmt.Sprintf("ids=%v", ids), func(b *testing.B) {
-			batch, n := make([]rankcore.PlacedOp, 500), 0
-			for b.Loop() {
-				op := &batch[n%len(batch)]
-				*op = c.set(c.rand.IntN(benchMembers))
-				if ids {
-					op.ID = fmt.Sprintf("event-%d", n)
-				}
-				if n++; n%len(batch) == 0 {
-					c.feed(b, batch)
-				}
-			}
-		})
+// bothTies runs a benchmark on boards whose ties share and on others.
+func bothTies(b *testing.B, run func(b *testing.B, t rankcore.Ties)) {
+	for _, t := range []rankcore.Ties{rankcore.TiesShared, rankcore.TiesFirst} {
+		b.Run("ties="+t.String(), func(b *testing.B) { run(b, t) })
 	}
 }
 
-func BenchmarkRank(b *testing.B) {
-	c := newCrowd(b, "", benchMembers)
-	for _, p := range []rankcore.Precision{rankcore.Exact, rankcore.Approx} {
-		b.Run(p.String(), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				q := rankcore.RankQuery{Board: c.board, Season: "all", User: crowdUser(c.rand.IntN(benchMembers)), Precision: p}
-				if _, err := c.store.Rank(b.Context(), q); err != nil {
-					b.Fatal(err)
+func BenchmarkUpdate(b *testing.B) {
+	bothTies(b, func(b *testing.B, t rankcore.Ties) {
+		c := newCrowd(b, "", t, benchMembers)
+		for _, ids := range []bool{false, true} {
+			b.Run(fmt.Sprintf("ids=%v", ids), func(b *testing.B) {
+				batch, n := make([]rankcore.PlacedOp, 500), 0
+				for b.Loop() {
+					op := &batch[n%len(batch)]
+					*op = c.set(c.rand.IntN(benchMembers))
+					if ids {
+						op.ID = fmt.Sprintf("event-%d", n)
+					}
+					if n++; n%len(batch) == 0 {
+						c.feed(b, batch)
+					}
 				}
+			})
+		}
+	})
+}
+
+func BenchmarkRank(b *testing.B) {
+	bothTies(b, func(b *testing.B, t rankcore.Ties) {
+		c := newCrowd(b, "", t, benchMembers)
+		for _, p := range []rankcore.Precision{rankcore.Exact, rankcore.Approx} {
+			b.Run(p.String(), func(b *testing.B) { c.benchRank(b, p) })
+		}
+	})
+}
+
+// BenchmarkRankInOneTie is the rank in a tie of a million.
+func BenchmarkRankInOneTie(b *testing.B) {
+	bothTies(b, func(b *testing.B, t rankcore.Ties) {
+		c := newCrowd(b, "", t, 0)
+		for i := 0; i < benchMembers; i += 500 {
+			ops := make([]rankcore.PlacedOp, 500)
+			for j := range ops {
+				ops[j] = c.set(i + j)
+				ops[j].Value = 7
 			}
-		})
+			c.feed(b, ops)
+		}
+		c.benchRank(b, rankcore.Exact)
+	})
+}
+
+func (c *crowd) benchRank(b *testing.B, p rankcore.Precision) {
+	b.ReportAllocs()
+	for b.Loop() {
+		q := rankcore.RankQuery{Board: c.board, Season: "all", User: crowdUser(c.rand.IntN(benchMembers)), Precision: p}
+		if _, err := c.store.Rank(b.Context(), q); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
 // BenchmarkRankDuringWrites tells how long a rank takes while one applier writes as fast as it can, in
 // messages of 8,000 operations, about 500 for each shard.
 func BenchmarkRankDuringWrites(b *testing.B) {
-	c := newCrowd(b, "", benchMembers)
+	c := newCrowd(b, "", rankcore.TiesShared, benchMembers)
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	writes := 0
 	go func() {
@@ -164,7 +194,7 @@ func BenchmarkRankDuringWrites(b *testing.B) {
 }
 
 func BenchmarkTop(b *testing.B) {
-	c := newCrowd(b, "", benchMembers)
+	c := newCrowd(b, "", rankcore.TiesShared, benchMembers)
 	for _, limit := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(limit), func(b *testing.B) {
 			b.ReportAllocs()
@@ -179,7 +209,7 @@ func BenchmarkTop(b *testing.B) {
 
 // BenchmarkRows asks for pages of 100 near and far, for the rows around users, and for batches of 200.
 func BenchmarkRows(b *testing.B) {
-	c := newCrowd(b, "", benchMembers)
+	c := newCrowd(b, "", rankcore.TiesShared, benchMembers)
 	anybody := func() rankcore.UserID { return crowdUser(c.rand.IntN(benchMembers)) }
 	for _, ask := range []struct {
 		name  string
@@ -218,24 +248,26 @@ func BenchmarkRows(b *testing.B) {
 
 // BenchmarkMemory tells what a member costs beyond the bytes of its id, when every score has changed once.
 func BenchmarkMemory(b *testing.B) {
-	var before, after runtime.MemStats
-	for b.Loop() {
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		c := newCrowd(b, "", benchMembers)
-		for i := 0; i < benchMembers; i += 500 {
-			c.feed(b, c.sets(500, benchMembers))
+	bothTies(b, func(b *testing.B, t rankcore.Ties) {
+		var before, after runtime.MemStats
+		for b.Loop() {
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			c := newCrowd(b, "", t, benchMembers)
+			for i := 0; i < benchMembers; i += 500 {
+				c.feed(b, c.sets(500, benchMembers))
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc-uint64(c.bytes))/benchMembers, "B/member")
+			runtime.KeepAlive(c)
 		}
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc-uint64(c.bytes))/benchMembers, "B/member")
-		runtime.KeepAlive(c)
-	}
+	})
 }
 
 // BenchmarkCheckpoint tells what it takes to write a million members, freeze their shards, and load them.
 func BenchmarkCheckpoint(b *testing.B) {
-	c := newCrowd(b, b.TempDir(), benchMembers)
+	c := newCrowd(b, b.TempDir(), rankcore.TiesShared, benchMembers)
 	z, err := newCompressor()
 	if err != nil {
 		b.Fatal(err)

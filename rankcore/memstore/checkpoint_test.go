@@ -37,7 +37,7 @@ type portrait struct {
 	positions []rankcore.StepResult
 	seasons   map[rankcore.SeasonID]rankcore.Page
 	hidden    map[rankcore.UserID]bool
-	aside     map[rankcore.SeasonID]map[rankcore.UserID]rankcore.Score
+	aside     map[rankcore.SeasonID]map[rankcore.UserID]reached
 	ids       map[rankcore.OpKey]rankcore.Outcome
 }
 
@@ -45,7 +45,7 @@ func portray(t *testing.T, s *Store, b *rankcore.Board) portrait {
 	t.Helper()
 	p := portrait{
 		positions: s.Positions(t.Context(), b), seasons: map[rankcore.SeasonID]rankcore.Page{}, hidden: map[rankcore.UserID]bool{},
-		aside: map[rankcore.SeasonID]map[rankcore.UserID]rankcore.Score{}, ids: map[rankcore.OpKey]rankcore.Outcome{},
+		aside: map[rankcore.SeasonID]map[rankcore.UserID]reached{}, ids: map[rankcore.OpKey]rankcore.Outcome{},
 	}
 	for _, sh := range s.boards[b.ID].shards {
 		for u := range sh.hidden {
@@ -53,7 +53,7 @@ func portray(t *testing.T, s *Store, b *rankcore.Board) portrait {
 		}
 		for id, se := range sh.seasons {
 			if p.aside[id] == nil {
-				p.aside[id] = map[rankcore.UserID]rankcore.Score{}
+				p.aside[id] = map[rankcore.UserID]reached{}
 			}
 			maps.Copy(p.aside[id], se.aside)
 			page, err := s.Top(t.Context(), rankcore.TopQuery{Board: b, Season: id, Limit: 1 << 30})
@@ -108,9 +108,9 @@ func (c *crowd) mixed(t *testing.T, round int) {
 
 func crowdID(round, i int) string { return string(rune('a'+round)) + string(crowdUser(i)) }
 
-func mixedCrowd(t *testing.T, dir string) *crowd {
+func mixedCrowd(t *testing.T, dir string, ties rankcore.Ties) *crowd {
 	t.Helper()
-	c := newCrowd(t, dir, 0)
+	c := newCrowd(t, dir, ties, 0)
 	for round := range 5 {
 		c.mixed(t, round)
 	}
@@ -123,8 +123,14 @@ func mixedCrowd(t *testing.T, dir string) *crowd {
 
 // TestCheckpointRoundTrip: a restart finds what was saved, and goes on with it.
 func TestCheckpointRoundTrip(t *testing.T) {
+	for _, ties := range []rankcore.Ties{rankcore.TiesShared, rankcore.TiesFirst} {
+		t.Run(ties.String(), func(t *testing.T) { testCheckpointRoundTrip(t, ties) })
+	}
+}
+
+func testCheckpointRoundTrip(t *testing.T, ties rankcore.Ties) {
 	dir := t.TempDir()
-	c := mixedCrowd(t, dir)
+	c := mixedCrowd(t, dir, ties)
 	saveAllOf(t, c.store)
 	again, said := reopen(t, dir, c.board)
 	got, want := portray(t, again, c.board), portray(t, c.store, c.board)
@@ -149,7 +155,13 @@ func TestCheckpointRoundTrip(t *testing.T) {
 
 // TestCheckpointFrozen: what is written while a checkpoint is being written is not in it.
 func TestCheckpointFrozen(t *testing.T) {
-	c := mixedCrowd(t, "")
+	for _, ties := range []rankcore.Ties{rankcore.TiesShared, rankcore.TiesFirst} {
+		t.Run(ties.String(), func(t *testing.T) { testCheckpointFrozen(t, ties) })
+	}
+}
+
+func testCheckpointFrozen(t *testing.T, ties rankcore.Ties) {
+	c := mixedCrowd(t, "", ties)
 	for i, sh := range c.store.boards["crowd"].shards {
 		if i == 3 {
 			continue // it is elsewhere, and would refuse the steps that follow
@@ -163,7 +175,7 @@ func TestCheckpointFrozen(t *testing.T) {
 			from := sh.where().At
 			to := rankcore.Position{Seq: from.Seq + 1, Time: from.Time}
 			u := crowdUser(j)
-			op := rankcore.PlacedOp{Seasons: allTime, Stored: to.At().UnixMilli(), Op: rankcore.Op{ID: "x", User: u, Kind: []rankcore.OpKind{rankcore.OpAdd, rankcore.OpRemove, rankcore.OpHide}[j%3], Value: 1}}
+			op := rankcore.PlacedOp{Seasons: allTime, Stored: to.At().UnixMilli(), Arrival: c.board.Arrival(time.Unix(0, 0), to.Seq, 0), Op: rankcore.Op{ID: "x", User: u, Kind: []rankcore.OpKind{rankcore.OpAdd, rankcore.OpRemove, rankcore.OpHide}[j%3], Value: 1}}
 			if r := sh.apply(&rankcore.Step{From: from, To: to, Ops: []rankcore.PlacedOp{op}}); r.State != rankcore.StepApplied {
 				t.Fatalf("step: %+v", r)
 			}
@@ -196,7 +208,7 @@ func listing(s *shard) (all []rankcore.Entry) {
 // empty shard. Each is said in the log, and the next checkpoint takes the spoilt file's place.
 func TestCheckpointSpoilt(t *testing.T) {
 	dir := t.TempDir()
-	c := newCrowd(t, dir, 2000)
+	c := newCrowd(t, dir, rankcore.TiesShared, 2000)
 	saveAllOf(t, c.store)
 	older := c.at
 	c.feed(t, []rankcore.PlacedOp{c.set(1)})
@@ -244,7 +256,7 @@ func TestCheckpointSpoilt(t *testing.T) {
 // TestCheckpointCrash: a process that dies while it writes leaves the checkpoint before, and no litter.
 func TestCheckpointCrash(t *testing.T) {
 	dir := t.TempDir()
-	c := newCrowd(t, dir, 2000)
+	c := newCrowd(t, dir, rankcore.TiesShared, 2000)
 	saveAllOf(t, c.store)
 	at := c.at
 	c.feed(t, []rankcore.PlacedOp{c.set(1)})
@@ -272,10 +284,10 @@ func TestCheckpointCrash(t *testing.T) {
 	}
 }
 
-// TestCheckpointLayout: another shard count is refused with what to do; another order is taken in.
+// TestCheckpointLayout: another shard count or rule for ties is refused with what to do; another order is taken in.
 func TestCheckpointLayout(t *testing.T) {
 	dir := t.TempDir()
-	c := newCrowd(t, dir, 2000)
+	c := newCrowd(t, dir, rankcore.TiesShared, 2000)
 	saveAllOf(t, c.store)
 	for _, shards := range []int{8, 32} {
 		b := *c.board
@@ -286,6 +298,11 @@ func TestCheckpointLayout(t *testing.T) {
 		}
 	}
 	b := *c.board
+	b.Ties = rankcore.TiesFirst
+	if _, err := New(Config{Dir: dir, Boards: []*rankcore.Board{&b}}); err == nil || !strings.Contains(err.Error(), `board "crowd"`) || !strings.Contains(err.Error(), "with ties: shared") {
+		t.Errorf("ties first instead of shared: %v", err)
+	}
+	b = *c.board
 	b.Order = rankcore.Asc
 	s, _ := reopen(t, dir, &b)
 	desc, asc := portray(t, c.store, c.board).seasons["all"].Entries, portray(t, s, &b).seasons["all"].Entries

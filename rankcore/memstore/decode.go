@@ -15,7 +15,7 @@ type decoder struct {
 	err  error
 }
 
-// decode fills an empty shard with a state.
+// decode fills an empty shard with a state of a board with the same rule for ties.
 func decode(data []byte, s *shard) error {
 	d := &decoder{rest: data}
 	s.position = d.position()
@@ -35,13 +35,17 @@ func decode(data []byte, s *shard) error {
 
 func (d *decoder) season(s *shard) {
 	id := rankcore.SeasonID(d.bytes(d.count()))
-	se := newSeason(s.board.Order, rankcore.SeasonKind(d.uvarint()), d.varint())
+	se := newSeason(s.board.Order, s.board.Ties, rankcore.SeasonKind(d.uvarint()), d.varint())
 	order := rankcore.Order(d.uvarint())
 	se.changed = d.position()
 	d.members(s, se, order, d.count())
 	for range d.count() {
 		u := d.user()
-		se.aside[u] = rankcore.Score(d.varint())
+		at := reached{score: rankcore.Score(d.varint())}
+		if se.arena.hasArrivals() {
+			at.arrival = rankcore.Arrival(d.uvarint())
+		}
+		se.aside[u] = at
 	}
 	s.seasons[id] = se
 }
@@ -51,23 +55,26 @@ func (d *decoder) season(s *shard) {
 func (d *decoder) members(s *shard, se *season, order rankcore.Order, n int) {
 	se.byName = tableFor(n)
 	var sorted builder
-	last := int64(0)
+	key, arrival := int64(0), rankcore.Arrival(0)
 	for range n {
-		last += d.varint()
+		key += d.varint()
+		if se.arena.hasArrivals() {
+			arrival += rankcore.Arrival(d.varint())
+		}
 		name := d.bytes(d.count())
 		if d.err != nil || len(name) == 0 || len(name) > rankcore.MaxUserBytes {
 			d.fail()
 			return
 		}
-		user := rankcore.UserID(name)
+		user, at := rankcore.UserID(name), reached{order.Score(key), arrival}
 		if order != s.board.Order {
-			se.enter(s.hash(user), user, order.Score(last))
+			se.enter(s.hash(user), user, at)
 			continue
 		}
-		ref := se.arena.add(user, order.Score(last))
-		se.names += recordBytes(len(user))
+		ref := se.arena.add(user, at)
+		se.names += se.arena.recordBytes(user)
 		se.byName.insert(s.hash(user), ref)
-		sorted.add(entry{last, ref})
+		sorted.add(key, ref)
 	}
 	if order == s.board.Order {
 		se.ranked = sorted.tree(se.arena)

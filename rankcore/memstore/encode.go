@@ -17,8 +17,8 @@ type encoder struct {
 	err error
 }
 
-// encode writes st to w. The format is that of decode; it holds scores as keys of the season's order,
-// each as the difference to the one before, so that it compresses well and loads without a sort.
+// encode writes st to w. The format is that of decode; it holds scores as keys of the season's order and arrivals
+// where ties go by them, each as the difference to the one before, so that it compresses well and loads without a sort.
 func encode(ctx context.Context, w io.Writer, st *state) error {
 	e := &encoder{ctx: ctx, w: bufio.NewWriterSize(w, 64<<10), err: ctx.Err()}
 	e.position(st.position)
@@ -45,17 +45,24 @@ func (e *encoder) season(id rankcore.SeasonID, s *frozenSeason) {
 	e.uvarint(uint64(s.order))
 	e.position(s.changed)
 	e.uvarint(uint64(s.ranked.size))
-	last := int64(0)
+	arrivals := s.ranked.names.hasArrivals()
+	var last entry
 	s.ranked.scan(0, func(m entry) bool {
-		e.varint(m.key - last)
+		e.varint(m.key - last.key)
+		if arrivals {
+			e.varint(int64(m.arrival - last.arrival))
+		}
 		e.text(string(s.ranked.names.name(m.ref)))
-		last = m.key
+		last = m
 		return e.err == nil
 	})
 	e.uvarint(uint64(len(s.aside)))
-	for u, score := range s.aside {
+	for u, at := range s.aside {
 		e.text(string(u))
-		e.varint(int64(score))
+		e.varint(int64(at.score))
+		if arrivals {
+			e.uvarint(uint64(at.arrival))
+		}
 	}
 }
 

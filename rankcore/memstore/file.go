@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/google/renameio/v2"
@@ -19,14 +20,17 @@ import (
 
 // A checkpoint file is a header, the state compressed by zstd, and the xxhash64 of both.
 const (
-	magic       = "rankgate shard 1" // the number is the format's version
-	headerBytes = len(magic) + 4 + 4 + 8 + 64
+	magic       = "rankgate shard " // and the format: 1, or 2 with arrivals
+	headerBytes = len(magic) + 1 + 4 + 4 + 8 + 64
 	sumBytes    = 8
 )
+
+var formats = []byte{rankcore.TiesShared: '1', rankcore.TiesFirst: '2'}
 
 // header says what a checkpoint file holds.
 type header struct {
 	board      rankcore.BoardID
+	ties       rankcore.Ties // tells the format
 	shards     uint32
 	shard      uint32
 	generation uint64 // one more than the checkpoint before
@@ -46,7 +50,7 @@ func (f *file) path(generation uint64) string {
 }
 
 func (h *header) append(dst []byte) []byte {
-	dst = append(dst, magic...)
+	dst = append(append(dst, magic...), formats[h.ties])
 	dst = binary.LittleEndian.AppendUint32(dst, h.shards)
 	dst = binary.LittleEndian.AppendUint32(dst, h.shard)
 	dst = binary.LittleEndian.AppendUint64(dst, h.generation)
@@ -61,7 +65,12 @@ func parseHeader(data []byte) (h header, err error) {
 	if len(data) < headerBytes || string(data[:len(magic)]) != magic {
 		return h, errNotWhole
 	}
-	data = data[len(magic):]
+	format := slices.Index(formats, data[len(magic)])
+	if format < 0 {
+		return h, errNotWhole
+	}
+	h.ties = rankcore.Ties(format)
+	data = data[len(magic)+1:]
 	h.shards = binary.LittleEndian.Uint32(data)
 	h.shard = binary.LittleEndian.Uint32(data[4:])
 	h.generation = binary.LittleEndian.Uint64(data[8:])

@@ -49,7 +49,7 @@ func (s *Store) loadShards(b *rankcore.Board) (*board, error) {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range bd.shards {
 		g.Go(func() (err error) {
-			bd.files[i] = &file{dir: s.dir, header: header{board: b.ID, shards: uint32(b.Shards), shard: uint32(i)}}
+			bd.files[i] = &file{dir: s.dir, header: header{board: b.ID, ties: b.Ties, shards: uint32(b.Shards), shard: uint32(i)}}
 			bd.shards[i], err = s.loadShard(b, bd.files[i])
 			return err
 		})
@@ -96,8 +96,12 @@ func (s *Store) passOver(f *file, path string, err error) {
 
 // fits says whether a file found in this place was written for it.
 func (h *header) fits(found *header) error {
-	if found.board == h.board && found.shards == h.shards && found.shard == h.shard {
+	if found.board == h.board && found.shards == h.shards && found.shard == h.shard && found.ties == h.ties {
 		return nil
+	}
+	if found.ties != h.ties {
+		return fmt.Errorf("its checkpoints were written with ties: %v, which is fixed once the board exists: "+
+			"configure that, or move the checkpoints away to have the board built from the log again", found.ties)
 	}
 	return fmt.Errorf("its checkpoints were written for %d shards (board %q, shard %d), not for %d (board %q, shard %d); "+
 		"a shard count is fixed once the board exists: configure shards: %[1]d, or move the checkpoints away to have the board built from the log again",

@@ -12,6 +12,7 @@ import (
 type view struct {
 	rankcore.Meta
 	order rankcore.Order
+	ties  rankcore.Ties
 	parts []*season // of the shards that have members in it; none is empty
 }
 
@@ -20,7 +21,7 @@ type view struct {
 func (bd *board) read(id rankcore.SeasonID, f func(v *view) error) error {
 	bd.hold()
 	defer bd.release()
-	v := view{order: bd.def.Order, parts: make([]*season, 0, len(bd.shards))}
+	v := view{order: bd.def.Order, ties: bd.def.Ties, parts: make([]*season, 0, len(bd.shards))}
 	v.Meta = rankcore.Meta{Season: id, Status: rankcore.Fresh, AsOf: time.Now()}
 	for _, s := range bd.shards {
 		if s.position.IsNone() {
@@ -89,11 +90,11 @@ func (s *Store) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Stand
 	standing := &rankcore.Standing{User: q.User}
 	err = bd.read(q.Season, func(v *view) error {
 		standing.Meta = v.Meta
-		score, ok := m.score(q.Season)
+		at, ok := m.reached(q.Season)
 		if !ok {
 			return rankcore.ErrNotRanked
 		}
-		standing.Score = score
+		standing.Score, standing.Arrival = at.score, at.arrival
 		if q.Precision == rankcore.Approx {
 			v.estimate(standing)
 		} else {
@@ -121,8 +122,8 @@ func (s *Store) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Sta
 	err = bd.read(q.Season, func(v *view) error {
 		batch.Meta = v.Meta
 		for i, m := range members {
-			if score, ok := m.score(q.Season); ok {
-				batch.Users[i] = &rankcore.Standing{Meta: v.Meta, User: q.Users[i], Score: score}
+			if at, ok := m.reached(q.Season); ok {
+				batch.Users[i] = &rankcore.Standing{Meta: v.Meta, User: q.Users[i], Score: at.score, Arrival: at.arrival}
 				v.rank(batch.Users[i])
 			}
 		}
@@ -146,13 +147,13 @@ func (bd *board) member(u rankcore.UserID) member {
 	return member{home, home.hash(u), u}
 }
 
-// score is the member's score, false when it is not ranked. Its shard must be held.
-func (m member) score(id rankcore.SeasonID) (rankcore.Score, bool) {
+// reached is what the member has reached, false when it is not ranked. Its shard must be held.
+func (m member) reached(id rankcore.SeasonID) (reached, bool) {
 	se := m.home.seasons[id]
 	if se == nil {
-		return 0, false
+		return reached{}, false
 	}
-	return se.score(m.hash, m.user)
+	return se.reached(m.hash, m.user)
 }
 
 // below is how many members have a key smaller than lo, which is to say stand strictly before it, and how
@@ -181,10 +182,19 @@ func (v *view) below(lo, hi int64) (belowLo, belowHi int64) {
 func (v *view) rank(st *rankcore.Standing) {
 	key := v.order.Key(st.Score)
 	better, notWorse := v.below(key, key+1)
-	st.Precision = rankcore.Exact
-	st.Rank, st.Low, st.High = better+1, better+1, better+1
-	st.Tied = notWorse - better
-	st.Percentile = rankcore.Percentile(v.Total-notWorse, v.Total)
+	ahead := int64(0)
+	if v.ties == rankcore.TiesFirst && notWorse > better+1 {
+		ahead = v.before(v.order.GapBefore(rankcore.Place{Score: st.Score, Arrival: st.Arrival, User: st.User})) - better
+	}
+	st.SetExact(v.ties, better, ahead, notWorse-better)
+}
+
+// before is how many members stand before a gap.
+func (v *view) before(g rankcore.Gap) (count int64) {
+	for _, p := range v.parts {
+		count += int64(p.ranked.before(g))
+	}
+	return count
 }
 
 // estimate knows no more than the segment counts say, which the tree answers as well.
@@ -195,7 +205,7 @@ func (v *view) estimate(st *rankcore.Standing) {
 	st.Precision = rankcore.Approx
 	st.Rank, st.Low, st.High = e.Rank, e.Low, e.High
 	worse := v.Total - e.Rank
-	if best == worst { // all in the segment are tied
+	if best == worst && v.ties == rankcore.TiesShared { // all in the segment are tied
 		worse = v.Total - e.High
 	}
 	st.Percentile = rankcore.Percentile(worse, v.Total)

@@ -12,7 +12,7 @@ import (
 // TestReadsDuringWrites: while steps are applied and checkpoints written, every answer is the board at one
 // moment: totals, ranks and lists agree, and a step is there as a whole or not at all.
 func TestReadsDuringWrites(t *testing.T) {
-	c := newCrowd(t, t.TempDir(), 3000)
+	c := newCrowd(t, t.TempDir(), rankcore.TiesShared, 3000)
 	writing, written := make(chan struct{}), make(chan struct{})
 	var readers sync.WaitGroup
 	for range 2 {
@@ -76,7 +76,7 @@ func (c *crowd) checkAnswers(t *testing.T, user rankcore.UserID) {
 // TestVersion: the version moves with every change that readers of the season can see, and with no other;
 // also past a new log, whose sequence numbers begin again.
 func TestVersion(t *testing.T) {
-	c := newCrowd(t, "", 0)
+	c := newCrowd(t, "", rankcore.TiesShared, 0)
 	c.feed(t, nil)
 	day := rankcore.Season{ID: "day:1", Kind: rankcore.Day, Expires: time.Now().Add(time.Hour)}
 	op := func(kind rankcore.OpKind, u string, v rankcore.Score, seasons ...rankcore.Season) rankcore.PlacedOp {
@@ -128,7 +128,7 @@ func TestVersion(t *testing.T) {
 
 // TestRefusals: what does not fit the board fails as a whole and changes nothing.
 func TestRefusals(t *testing.T) {
-	c := newCrowd(t, "", 500)
+	c := newCrowd(t, "", rankcore.TiesShared, 500)
 	to := rankcore.Position{Seq: c.at.Seq + 1, Time: c.at.Time}
 	long := rankcore.UserID(make([]byte, rankcore.MaxUserBytes+1))
 	other := *c.board

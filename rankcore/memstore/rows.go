@@ -22,11 +22,12 @@ func (s *Store) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page,
 			page.Entries, page.More = v.behind(&q)
 			return nil
 		}
-		score, ok := m.score(q.Season)
+		at, ok := m.reached(q.Season)
 		if !ok {
 			return rankcore.ErrNotRanked
 		}
-		page.Entries = v.around(rankcore.Gap{Key: v.order.Key(score), User: q.Around}, q.Limit)
+		place := rankcore.Place{Score: at.score, Arrival: at.arrival, User: q.Around}
+		page.Entries = v.around(v.order.GapBefore(place), q.Limit)
 		return nil
 	})
 	if err != nil {
@@ -76,7 +77,7 @@ func (v *view) finish(rows []rankcore.Entry, before int) {
 	own(rows)
 	key := v.order.Key(rows[0].Score)
 	better, _ := v.below(key, key)
-	rankcore.SetRanks(rows, better, int64(before))
+	v.ties.SetRanks(rows, better, int64(before))
 }
 
 // side is the rows on one side of a gap: by part, at members stand before the gap and room on this side of it.

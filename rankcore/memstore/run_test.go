@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"rankgate/rankcore"
 )
 
 // TestRun: every changed shard is saved within the interval and the changes left when it ends at the end,
@@ -12,7 +14,7 @@ import (
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, dir, 1000)
+		c := newCrowd(t, dir, rankcore.TiesShared, 1000)
 		generations := func() (sum uint64) {
 			for _, f := range c.store.boards["crowd"].files {
 				sum += f.header.generation
@@ -48,7 +50,7 @@ func TestRun(t *testing.T) {
 // TestRunWithoutFolder: Run waits for its end and leaves nothing.
 func TestRunWithoutFolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, "", 10)
+		c := newCrowd(t, "", rankcore.TiesShared, 10)
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 		defer stop()
 		if err := c.store.Run(ctx); err != nil || ctx.Err() == nil {

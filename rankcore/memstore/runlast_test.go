@@ -15,7 +15,7 @@ import (
 // manyShards is a board of thousands of shards, all of which have moved since they were saved.
 func manyShards(tb testing.TB, log *slog.Logger) *crowd {
 	tb.Helper()
-	c := &crowd{board: benchBoard(), rand: rand.New(rand.NewPCG(1, 2)), at: rankcore.Position{Time: time.Now().UnixNano()}}
+	c := &crowd{board: benchBoard(rankcore.TiesShared), rand: rand.New(rand.NewPCG(1, 2)), at: rankcore.Position{Time: time.Now().UnixNano()}}
 	c.board.Shards = rankcore.MaxShards
 	var err error
 	if c.store, err = New(Config{Dir: tb.TempDir(), Boards: []*rankcore.Board{c.board}, Log: log}); err != nil {

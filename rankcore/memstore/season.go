@@ -12,21 +12,28 @@ type season struct {
 	kind    rankcore.SeasonKind
 	expires int64 // Unix milliseconds; unused for All
 	order   rankcore.Order
+	ties    rankcore.Ties
 	changed rankcore.Position // of the newest step that changed what readers see
 
 	arena  *arena
 	byName table
 	ranked tree
-	aside  map[rankcore.UserID]rankcore.Score
+	aside  map[rankcore.UserID]reached
 	waste  int // bytes in the arena of members that are gone
 	names  int // bytes in the arena of members that are there
 }
 
-func newSeason(o rankcore.Order, kind rankcore.SeasonKind, expires int64) *season {
-	a := &arena{}
+// reached is a score, and when its member reached it.
+type reached struct {
+	score   rankcore.Score
+	arrival rankcore.Arrival
+}
+
+func newSeason(o rankcore.Order, t rankcore.Ties, kind rankcore.SeasonKind, expires int64) *season {
+	a := newArena(t)
 	return &season{
-		kind: kind, expires: expires, order: o, arena: a, ranked: tree{names: a},
-		aside: map[rankcore.UserID]rankcore.Score{},
+		kind: kind, expires: expires, order: o, ties: t, arena: a, ranked: tree{names: a},
+		aside: map[rankcore.UserID]reached{},
 	}
 }
 
@@ -47,57 +54,62 @@ func (s *season) ref(hash uint32, user rankcore.UserID) uint32 {
 	return s.byName.slots[i].ref
 }
 
-// score is the score of a ranked user.
-func (s *season) score(hash uint32, user rankcore.UserID) (rankcore.Score, bool) {
+// reached is what a ranked user has reached.
+func (s *season) reached(hash uint32, user rankcore.UserID) (reached, bool) {
 	ref := s.ref(hash, user)
 	if ref == 0 {
-		return 0, false
+		return reached{}, false
 	}
-	return s.arena.score(ref), true
+	return reached{s.arena.score(ref), s.arena.arrival(ref)}, true
+}
+
+// entry is a member's place as its record has it.
+func (s *season) entry(ref uint32) entry {
+	return entry{s.order.Key(s.arena.score(ref)), s.arena.arrival(ref), ref}
 }
 
 // enter ranks a user who is not ranked.
-func (s *season) enter(hash uint32, user rankcore.UserID, score rankcore.Score) {
-	ref := s.arena.add(user, score)
-	s.names += recordBytes(len(user))
+func (s *season) enter(hash uint32, user rankcore.UserID, at reached) {
+	ref := s.arena.add(user, at)
+	s.names += s.arena.recordBytes(user)
 	s.byName.insert(hash, ref)
-	s.ranked.insert(entry{s.order.Key(score), ref})
+	s.ranked.insert(s.entry(ref))
 }
 
 // move gives a member another score.
-func (s *season) move(ref uint32, score rankcore.Score) {
-	s.ranked.remove(entry{s.order.Key(s.arena.score(ref)), ref})
-	s.arena.setScore(ref, score)
-	s.ranked.insert(entry{s.order.Key(score), ref})
+func (s *season) move(ref uint32, at reached) {
+	s.ranked.remove(s.entry(ref))
+	s.arena.set(ref, at)
+	s.ranked.insert(s.entry(ref))
 }
 
-// leave takes a user out of the ranking and returns its score; false when it was not ranked.
-func (s *season) leave(hash uint32, user rankcore.UserID) (rankcore.Score, bool) {
+// leave takes a user out of the ranking and returns what it had reached; false when it was not ranked.
+func (s *season) leave(hash uint32, user rankcore.UserID) (reached, bool) {
 	i := s.find(hash, user)
 	if i < 0 {
-		return 0, false
+		return reached{}, false
 	}
 	ref := s.byName.slots[i].ref
-	score := s.arena.score(ref)
-	s.ranked.remove(entry{s.order.Key(score), ref})
+	at := reached{s.arena.score(ref), s.arena.arrival(ref)}
+	s.ranked.remove(s.entry(ref))
 	s.byName.remove(i)
-	s.names -= recordBytes(len(user))
-	s.waste += recordBytes(len(user))
+	s.names -= s.arena.recordBytes(user)
+	s.waste += s.arena.recordBytes(user)
 	if s.waste > s.names && s.waste > chunkBytes {
 		s.compact()
 	}
-	return score, true
+	return at, true
 }
 
 // compact moves the members to a new arena without the waste. It costs time for every member, at most once
 // for as many that left. The old arena's scores, which nobody reads any more, lead to the new records.
 func (s *season) compact() {
-	old, fresh := s.arena, &arena{}
+	old, fresh := s.arena, newArena(s.ties)
 	var b builder
 	s.ranked.scan(0, func(e entry) bool {
-		ref := fresh.add(old.name(e.ref), s.order.Score(e.key))
+		ref := fresh.add(old.name(e.ref), reached{s.order.Score(e.key), e.arrival})
 		old.setScore(e.ref, rankcore.Score(ref))
-		b.add(entry{e.key, ref})
+		b.add(e.key, ref)
 		return true
 	})
 	byName := tableFor(s.ranked.size)
@@ -111,19 +123,19 @@ func (s *season) compact() {
 
 // hide puts a user's score aside; false when it was not ranked.
 func (s *season) hide(hash uint32, user rankcore.UserID) bool {
-	score, ok := s.leave(hash, user)
+	at, ok := s.leave(hash, user)
 	if ok {
-		s.aside[rankcore.UserID(strings.Clone(string(user)))] = score
+		s.aside[rankcore.UserID(strings.Clone(string(user)))] = at
 	}
 	return ok
 }
 
-// show ranks a user whose score stood aside; false when none did.
+// show ranks a user whose score stood aside, where it stood if the score did not change; false when none did.
 func (s *season) show(hash uint32, user rankcore.UserID) bool {
-	score, ok := s.aside[user]
+	at, ok := s.aside[user]
 	if ok {
 		delete(s.aside, user)
-		s.enter(hash, user, score)
+		s.enter(hash, user, at)
 	}
 	return ok
 }

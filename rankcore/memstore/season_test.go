@@ -19,8 +19,9 @@ func TestSeasonAgainstSort(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &walk{
 			t: rt, rand: rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0)), seed: maphash.MakeSeed(),
-			season: newSeason(rapid.SampledFrom([]rankcore.Order{rankcore.Desc, rankcore.Asc}).Draw(rt, "order"), rankcore.All, 0),
-			scores: map[rankcore.UserID]rankcore.Score{},
+			season: newSeason(rapid.SampledFrom([]rankcore.Order{rankcore.Desc, rankcore.Asc}).Draw(rt, "order"),
+				rapid.SampledFrom([]rankcore.Ties{rankcore.TiesShared, rankcore.TiesFirst}).Draw(rt, "ties"), rankcore.All, 0),
+			scores: map[rankcore.UserID]reached{},
 			spread: rapid.SampledFrom([]int64{1, 3, 1000, 1 << 40}).Draw(rt, "spread"), // few scores: ties throughout
 		}
 		for range rapid.IntRange(1, 4).Draw(rt, "phases") {
@@ -39,7 +40,7 @@ func TestSeasonAgainstSort(t *testing.T) {
 // TestSeasonEmptied: a season whose members all leave is as good as new, and gives back its arena.
 func TestSeasonEmptied(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := &walk{t: rt, rand: rand.New(rand.NewPCG(1, 2)), seed: maphash.MakeSeed(), season: newSeason(rankcore.Desc, rankcore.All, 0), scores: map[rankcore.UserID]rankcore.Score{}, spread: 50}
+		w := &walk{t: rt, rand: rand.New(rand.NewPCG(1, 2)), seed: maphash.MakeSeed(), season: newSeason(rankcore.Desc, rankcore.TiesFirst, rankcore.All, 0), scores: map[rankcore.UserID]reached{}, spread: 50}
 		n := rapid.SampledFrom([]int{0, 1, 84, 85, 12000}).Draw(rt, "members")
 		for i := range n {
 			w.put(userN(i), rankcore.Score(i%50))
@@ -65,8 +66,9 @@ type walk struct {
 	rand   *rand.Rand
 	seed   maphash.Seed
 	season *season
-	scores map[rankcore.UserID]rankcore.Score
+	scores map[rankcore.UserID]reached
 	spread int64
+	puts   int
 	frozen []frozenWalk
 }
 
@@ -87,18 +89,23 @@ func (w *walk) step(users, enter int) {
 }
 
 func (w *walk) put(u rankcore.UserID, s rankcore.Score) {
-	if _, ok := w.scores[u]; ok {
-		w.season.move(w.season.ref(w.hash(u), u), s)
-	} else {
-		w.season.enter(w.hash(u), u, s)
+	at := reached{score: s}
+	if w.season.ties == rankcore.TiesFirst {
+		w.puts++
+		at.arrival = rankcore.Arrival(w.puts - w.puts%3) // some arrive together, as after a log lost its tail
 	}
-	w.scores[u] = s
+	if _, ok := w.scores[u]; ok {
+		w.season.move(w.season.ref(w.hash(u), u), at)
+	} else {
+		w.season.enter(w.hash(u), u, at)
+	}
+	w.scores[u] = at
 }
 
 func (w *walk) leave(u rankcore.UserID) {
 	want, had := w.scores[u]
 	if got, ok := w.season.leave(w.hash(u), u); ok != had || got != want {
-		w.t.Fatalf("%q left: %d, %v; want %d, %v", u, got, ok, want, had)
+		w.t.Fatalf("%q left: %+v, %v; want %+v, %v", u, got, ok, want, had)
 	}
 	delete(w.scores, u)
 }
@@ -106,7 +113,7 @@ func (w *walk) leave(u rankcore.UserID) {
 func (w *walk) sorted() []rankcore.Entry {
 	rows := make([]rankcore.Entry, 0, len(w.scores))
 	for u, s := range w.scores {
-		rows = append(rows, rankcore.Entry{User: u, Score: s})
+		rows = append(rows, rankcore.Entry{User: u, Score: s.score, Arrival: s.arrival})
 	}
 	slices.SortFunc(rows, w.season.order.Compare)
 	return rows
@@ -120,8 +127,8 @@ func (w *walk) check() {
 	}
 	for range min(len(want), 200) {
 		row := want[w.rand.IntN(len(want))]
-		if s, ok := w.season.score(w.hash(row.User), row.User); !ok || s != row.Score {
-			w.t.Fatalf("%q: %d, %v; want %d", row.User, s, ok, row.Score)
+		if at, ok := w.season.reached(w.hash(row.User), row.User); !ok || at != (reached{row.Score, row.Arrival}) {
+			w.t.Fatalf("%q: %+v, %v; want %+v", row.User, at, ok, row)
 		}
 		key := w.season.order.Key(row.Score)
 		v := view{order: w.season.order, parts: []*season{w.season}}
@@ -132,7 +139,7 @@ func (w *walk) check() {
 			}
 		}
 	}
-	if _, ok := w.season.score(w.hash("nobody"), "nobody"); ok {
+	if _, ok := w.season.reached(w.hash("nobody"), "nobody"); ok {
 		w.t.Fatal("nobody is ranked")
 	}
 }

@@ -77,7 +77,7 @@ type frozenSeason struct {
 	order   rankcore.Order
 	changed rankcore.Position
 	ranked  tree
-	aside   map[rankcore.UserID]rankcore.Score
+	aside   map[rankcore.UserID]reached
 }
 
 // freeze takes the state. Trees are shared, not copied; only hidden users, who are few, and lists of

@@ -73,8 +73,9 @@ func (s *Store) board(b *rankcore.Board) (*board, error) {
 			return nil, err
 		}
 	}
-	if bd.def.Shards != b.Shards || bd.def.Order != b.Order {
-		return nil, fmt.Errorf("board %q: asked for %d shards, %v, but it has %d, %v", b.ID, b.Shards, b.Order, bd.def.Shards, bd.def.Order)
+	if d := bd.def; d.Shards != b.Shards || d.Order != b.Order || d.Ties != b.Ties {
+		return nil, fmt.Errorf("board %q: asked for %d shards, %v, ties %v, but it has %d, %v, ties %v",
+			b.ID, b.Shards, b.Order, b.Ties, d.Shards, d.Order, d.Ties)
 	}
 	return bd, nil
 }

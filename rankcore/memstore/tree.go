@@ -9,19 +9,20 @@ import (
 // Sizes of nodes: a leaf is 1 KiB and an inner node 2 KiB, both exact sizes of Go's allocator.
 const (
 	leafMax  = 84
-	innerMax = 63
+	innerMax = 50
 	leafMin  = leafMax / 3
 	innerMin = innerMax / 3
 )
 
-// entry is a member's place in the order: its key (see rankcore.Order) and its record.
+// entry is a member's place in the order: its key (see rankcore.Order), its arrival and its record.
 type entry struct {
-	key int64
-	ref uint32
+	key     int64
+	arrival rankcore.Arrival
+	ref     uint32
 }
 
-// leaf holds entries in order, in two arrays so that a search by key touches keys only. It holds no
-// pointers, so the garbage collector does not look into it.
+// leaf holds entries in order, in two arrays so that a search by key touches keys only. Arrivals and names are asked
+// of the arena. It holds no pointers, so the garbage collector does not look into it.
 type leaf struct {
 	gen  uint32 // of the tree that may write it
 	n    int32
@@ -29,16 +30,17 @@ type leaf struct {
 	keys [leafMax]int64
 }
 
-// inner holds subtrees in order. keys and refs hold each subtree's lower bound: nothing in it stands
+// inner holds subtrees in order. keys, arrivals and refs hold each subtree's lower bound: nothing in it stands
 // before, and nothing left of it stands there or behind. The bound of the first one is not used. A bound
-// outlives the entry it was made from, whose name stays in the arena.
+// outlives the entry it was made from, whose name stays in the arena while its arrival there may change.
 type inner struct {
-	gen    uint32
-	n      int32
-	counts [innerMax]uint32 // entries in each subtree
-	refs   [innerMax]uint32
-	keys   [innerMax]int64
-	kids   [innerMax]node
+	gen      uint32
+	n        int32
+	counts   [innerMax]uint32 // entries in each subtree
+	refs     [innerMax]uint32
+	keys     [innerMax]int64
+	arrivals [innerMax]rankcore.Arrival
+	kids     [innerMax]node
 }
 
 // node is a leaf or an inner node; the other is nil.
@@ -48,7 +50,7 @@ type node struct {
 }
 
 // tree is a B+tree of entries that knows how many stand in each subtree: order statistics in O(log n).
-// Entries are ordered by key, then by name. A frozen copy costs O(1) and shares its nodes; a node is
+// Entries are ordered by key, then by arrival, then by name. A frozen copy costs O(1) and shares its nodes; a node is
 // copied before it is written for the first time after that. Writers need the shard's lock.
 type tree struct {
 	gen   uint32
@@ -66,20 +68,20 @@ func (t *tree) freeze(names *arena) tree {
 }
 
 // find is the number of entries in the leaf that stand before e.
-func (l *leaf) find(t *tree, e entry) int { return t.find(l.keys[:l.n], l.refs[:l.n], e) }
+func (l *leaf) find(t *tree, e entry) int { return t.find(l.keys[:l.n], l.refs[:l.n], nil, e) }
 
 // find is the subtree that holds e or would.
 func (n *inner) find(t *tree, e entry) int {
-	i := t.find(n.keys[1:n.n], n.refs[1:n.n], e)
-	if i+1 < int(n.n) && n.keys[i+1] == e.key && t.names.name(n.refs[i+1]) == t.names.name(e.ref) {
+	i := t.find(n.keys[1:n.n], n.refs[1:n.n], n.arrivals[1:n.n], e)
+	if i+1 < int(n.n) && n.keys[i+1] == e.key && n.arrivals[i+1] == e.arrival && t.names.name(n.refs[i+1]) == t.names.name(e.ref) {
 		i++ // e made this bound, now or before it left and came back
 	}
 	return i
 }
 
-// find is how many of the entries, in order and in two arrays, stand before e: by key, then by name,
-// bytes ascending.
-func (t *tree) find(keys []int64, refs []uint32, e entry) int {
+// find is how many of the entries, in order and in separate arrays, stand before e: by key, then by arrival, then by
+// name, bytes ascending. Without arrivals the arena has those of the entries.
+func (t *tree) find(keys []int64, refs []uint32, arrivals []rankcore.Arrival, e entry) int {
 	lo := smaller(keys, e.key)
 	if lo == len(keys) || keys[lo] != e.key {
 		return lo
@@ -88,13 +90,22 @@ func (t *tree) find(keys []int64, refs []uint32, e entry) int {
 	name := t.names.name(e.ref)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if refs[mid] != e.ref && t.names.name(refs[mid]) < name {
+		if a := t.arrival(refs, arrivals, mid); a < e.arrival ||
+			a == e.arrival && refs[mid] != e.ref && t.names.name(refs[mid]) < name {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
 	return lo
+}
+
+// arrival is the i-th of some arrivals, which the arena has if they are not given.
+func (t *tree) arrival(refs []uint32, arrivals []rankcore.Arrival, i int) rankcore.Arrival {
+	if arrivals != nil {
+		return arrivals[i]
+	}
+	return t.names.arrival(refs[i])
 }
 
 // below is how many entries have a smaller key.
@@ -108,7 +119,7 @@ func (t *tree) before(g rankcore.Gap) (count int) {
 	at := t.root
 	for at.inner != nil {
 		n := at.inner
-		i := t.cut(n.keys[1:n.n], n.refs[1:n.n], g)
+		i := t.cut(n.keys[1:n.n], n.refs[1:n.n], n.arrivals[1:n.n], g)
 		for _, c := range n.counts[:i] {
 			count += int(c)
 		}
@@ -117,17 +128,22 @@ func (t *tree) before(g rankcore.Gap) (count int) {
 	if at.leaf == nil {
 		return 0
 	}
-	return count + t.cut(at.leaf.keys[:at.leaf.n], at.leaf.refs[:at.leaf.n], g)
+	return count + t.cut(at.leaf.keys[:at.leaf.n], at.leaf.refs[:at.leaf.n], nil, g)
 }
 
-// cut is how many of the entries, in order and in two arrays, stand before a gap.
-func (t *tree) cut(keys []int64, refs []uint32, g rankcore.Gap) int {
+// cut is how many of the entries, given as to find, stand before a gap.
+func (t *tree) cut(keys []int64, refs []uint32, arrivals []rankcore.Arrival, g rankcore.Gap) int {
 	lo := smaller(keys, g.Key)
 	hi := lo
 	if lo < len(keys) && keys[lo] == g.Key {
 		hi += smaller(keys[lo:], g.Key+1)
 	}
-	return lo + sort.Search(hi-lo, func(i int) bool { return g.Precedes(g.Key, t.names.name(refs[lo+i])) })
+	return lo + sort.Search(hi-lo, func(i int) bool {
+		if a := t.arrival(refs, arrivals, lo+i); a != g.Arrival {
+			return a > g.Arrival
+		}
+		return t.names.name(refs[lo+i]) >= g.User // looked for only where it decides: it is seldom in the cache
+	})
 }
 
 // leafFor is the leaf in which the smaller keys end, and how many entries stand before that leaf.
@@ -164,16 +180,16 @@ func smaller(keys []int64, key int64) int {
 }
 
 // scan yields the entries in order from the skip-th on, until yield returns false.
-func (t *tree) scan(skip int, yield func(e entry) bool) { t.root.scan(skip, yield) }
+func (t *tree) scan(skip int, yield func(e entry) bool) { t.root.scan(t.names, skip, yield) }
 
-func (at node) scan(skip int, yield func(e entry) bool) bool {
+func (at node) scan(names *arena, skip int, yield func(e entry) bool) bool {
 	if n := at.inner; n != nil {
 		for i := range int(n.n) {
 			if skip >= int(n.counts[i]) {
 				skip -= int(n.counts[i])
 				continue
 			}
-			if !n.kids[i].scan(skip, yield) {
+			if !n.kids[i].scan(names, skip, yield) {
 				return false
 			}
 			skip = 0
@@ -184,7 +200,7 @@ func (at node) scan(skip int, yield func(e entry) bool) bool {
 		return true
 	}
 	for i := skip; i < int(at.leaf.n); i++ {
-		if !yield(entry{at.leaf.keys[i], at.leaf.refs[i]}) {
+		if !yield(at.leaf.entry(names, i)) {
 			return false
 		}
 	}
@@ -197,7 +213,7 @@ func (t *tree) entries(o rankcore.Order, dst []rankcore.Entry, skip, limit int) 
 		if limit--; limit < 0 {
 			return false
 		}
-		dst = append(dst, rankcore.Entry{User: t.names.name(e.ref), Score: o.Score(e.key)})
+		dst = append(dst, rankcore.Entry{User: t.names.name(e.ref), Score: o.Score(e.key), Arrival: e.arrival})
 		return true
 	})
 	return dst

@@ -12,15 +12,15 @@ type builder struct {
 	leaves []*leaf
 }
 
-// add appends e, which must stand behind all that came before.
-func (b *builder) add(e entry) {
+// add appends an entry, which must stand behind all that came before.
+func (b *builder) add(key int64, ref uint32) {
 	last := len(b.leaves) - 1
 	if last < 0 || b.leaves[last].n == leafFill {
 		b.leaves = append(b.leaves, &leaf{})
 		last++
 	}
 	l := b.leaves[last]
-	l.keys[l.n], l.refs[l.n] = e.key, e.ref
+	l.keys[l.n], l.refs[l.n] = key, ref
 	l.n++
 	b.size++
 }
@@ -31,7 +31,7 @@ func (b *builder) tree(names *arena) tree {
 	level := make([]node, len(b.leaves))
 	bounds := make([]entry, len(b.leaves))
 	for i, l := range b.leaves {
-		level[i], bounds[i] = node{leaf: l}, l.first()
+		level[i], bounds[i] = node{leaf: l}, l.entry(names, 0)
 	}
 	for len(level) > 1 {
 		level, bounds = stack(level, bounds)
@@ -52,7 +52,7 @@ func stack(level []node, bounds []entry) ([]node, []entry) {
 		for i := g * len(level) / groups; i < (g+1)*len(level)/groups; i++ {
 			n.put(int(n.n), level[i], bounds[i])
 		}
-		above[g], firsts[g] = node{inner: n}, entry{n.keys[0], n.refs[0]}
+		above[g], firsts[g] = node{inner: n}, n.lowest()
 	}
 	return above, firsts
 }

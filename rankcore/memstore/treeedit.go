@@ -55,7 +55,7 @@ func (t *tree) insertInto(at node, e entry) (right node, bound entry) {
 		} else {
 			l.insert(l.find(t, e), e)
 		}
-		return node{leaf: r}, r.first()
+		return node{leaf: r}, r.entry(t.names, 0)
 	}
 	n := at.inner
 	i := n.find(t, e)
@@ -76,7 +76,7 @@ func (t *tree) insertInto(at node, e entry) (right node, bound entry) {
 	} else {
 		r.put(i+1-int(n.n), kid, kidBound)
 	}
-	return node{inner: r}, entry{r.keys[0], r.refs[0]}
+	return node{inner: r}, r.lowest()
 }
 
 // removeFrom takes e out below at, which is owned.
@@ -94,15 +94,15 @@ func (t *tree) removeFrom(at node, e entry) {
 		i = max(i, 1)
 		t.own(&n.kids[i-1])
 		t.own(&n.kids[i])
-		n.level(i)
+		n.level(i, t.names)
 	}
 }
 
 // level evens out the subtrees i-1 and i, both owned, or makes them one where that leaves some room.
-func (n *inner) level(i int) {
+func (n *inner) level(i int, names *arena) {
 	a, b := n.kids[i-1], n.kids[i]
 	if a.leaf != nil {
-		n.levelLeaves(i, a.leaf, b.leaf)
+		n.levelLeaves(i, a.leaf, b.leaf, names)
 	} else {
 		n.levelInners(i, a.inner, b.inner)
 	}
@@ -114,7 +114,7 @@ func (n *inner) level(i int) {
 	n.counts[i-1] = a.count()
 }
 
-func (n *inner) levelLeaves(i int, a, b *leaf) {
+func (n *inner) levelLeaves(i int, a, b *leaf, names *arena) {
 	total := int(a.n + b.n)
 	keep := total / 2
 	if total <= leafMax*3/4 {
@@ -129,7 +129,7 @@ func (n *inner) levelLeaves(i int, a, b *leaf) {
 		b.take(0, a, keep, -move)
 		a.n = int32(keep)
 	}
-	n.bound(i, b.first())
+	n.bound(i, b.entry(names, 0))
 }
 
 func (n *inner) levelInners(i int, a, b *inner) {
@@ -138,7 +138,7 @@ func (n *inner) levelInners(i int, a, b *inner) {
 	if total <= innerMax*3/4 {
 		keep = total
 	}
-	b.bound(0, entry{n.keys[i], n.refs[i]}) // the bound of b's first subtree is known here only
+	b.bound(0, entry{n.keys[i], n.arrivals[i], n.refs[i]}) // the bound of b's first subtree is known here only
 	if move := keep - int(a.n); move > 0 {
 		a.take(int(a.n), b, 0, move)
 		a.n = int32(keep)
@@ -148,5 +148,5 @@ func (n *inner) levelInners(i int, a, b *inner) {
 		b.take(0, a, keep, -move)
 		a.cut(keep, -move)
 	}
-	n.bound(i, entry{b.keys[0], b.refs[0]})
+	n.bound(i, b.lowest())
 }

@@ -26,7 +26,10 @@ func (at node) empty() bool {
 	return at.inner.n == 0
 }
 
-func (l *leaf) first() entry { return entry{l.keys[0], l.refs[0]} }
+// entry is the i-th entry of the leaf.
+func (l *leaf) entry(names *arena, i int) entry {
+	return entry{l.keys[i], names.arrival(l.refs[i]), l.refs[i]}
+}
 
 // shift makes room for by entries at place i.
 func (l *leaf) shift(i, by int) {
@@ -66,11 +69,15 @@ func (l *leaf) split(atEnd bool) *leaf {
 	return r
 }
 
-func (n *inner) bound(i int, e entry) { n.keys[i], n.refs[i] = e.key, e.ref }
+func (n *inner) bound(i int, e entry) { n.keys[i], n.arrivals[i], n.refs[i] = e.key, e.arrival, e.ref }
+
+// lowest is the bound of the first subtree.
+func (n *inner) lowest() entry { return entry{n.keys[0], n.arrivals[0], n.refs[0]} }
 
 func (n *inner) shift(i, by int) {
 	copy(n.counts[i+by:], n.counts[i:n.n])
 	copy(n.keys[i+by:], n.keys[i:n.n])
+	copy(n.arrivals[i+by:], n.arrivals[i:n.n])
 	copy(n.refs[i+by:], n.refs[i:n.n])
 	copy(n.kids[i+by:], n.kids[i:n.n])
 	n.n += int32(by)
@@ -79,6 +86,7 @@ func (n *inner) shift(i, by int) {
 func (n *inner) cut(i, by int) {
 	copy(n.counts[i:], n.counts[i+by:n.n])
 	copy(n.keys[i:], n.keys[i+by:n.n])
+	copy(n.arrivals[i:], n.arrivals[i+by:n.n])
 	copy(n.refs[i:], n.refs[i+by:n.n])
 	copy(n.kids[i:], n.kids[i+by:n.n])
 	n.n -= int32(by)
@@ -88,6 +96,7 @@ func (n *inner) cut(i, by int) {
 func (n *inner) take(i int, o *inner, j, by int) {
 	copy(n.counts[i:i+by], o.counts[j:])
 	copy(n.keys[i:i+by], o.keys[j:])
+	copy(n.arrivals[i:i+by], o.arrivals[j:])
 	copy(n.refs[i:i+by], o.refs[j:])
 	copy(n.kids[i:i+by], o.kids[j:])
 }

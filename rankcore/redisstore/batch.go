@@ -188,9 +188,7 @@ func (b *batch) exact(u rankcore.UserID, score rankcore.Score) *rankcore.Standin
 			break
 		}
 	}
-	rank := int64(better) + 1
-	return &rankcore.Standing{
-		User: u, Score: score, Precision: rankcore.Exact, Rank: rank, Low: rank, High: rank, Tied: notWorse - int64(better),
-		Percentile: rankcore.Percentile(b.meta.Total-notWorse, b.meta.Total),
-	}
+	st := &rankcore.Standing{Meta: b.meta, User: u, Score: score}
+	st.SetExact(b.Board.Ties, int64(better), 0, notWorse-int64(better))
+	return st
 }

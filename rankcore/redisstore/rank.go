@@ -104,10 +104,7 @@ func (s *Store) exact(ctx context.Context, q rankcore.RankQuery, begun time.Time
 		before += integer(r.answers[1])
 		tied += integer(r.answers[2])
 	}
-	m := meta(q.Season, begun, append(list, own.reading))
-	rank := before + 1
-	return &rankcore.Standing{
-		Meta: m, User: q.User, Score: own.score, Precision: rankcore.Exact, Rank: rank, Low: rank, High: rank, Tied: tied,
-		Percentile: rankcore.Percentile(m.Total-before-tied, m.Total),
-	}, nil
+	st := &rankcore.Standing{Meta: meta(q.Season, begun, append(list, own.reading)), User: q.User, Score: own.score}
+	st.SetExact(q.Board.Ties, before, 0, tied)
+	return st, nil
 }

@@ -26,7 +26,7 @@ func (s *Store) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, e
 	}
 	page := &rankcore.Page{Meta: r.meta(begun)}
 	if q.Limit > 0 && q.Offset < len(r.behind) {
-		rankcore.SetRanks(r.behind, 0, 0)
+		q.Board.Ties.SetRanks(r.behind, 0, 0)
 		page.Entries = r.behind[q.Offset:]
 	}
 	return page, nil
@@ -56,7 +56,7 @@ func (s *Store) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page,
 		if q.Board.Order.Key(page.Entries[0].Score) == r.gap.Key {
 			better = r.better()
 		}
-		rankcore.SetRanks(page.Entries, better, before)
+		q.Board.Ties.SetRanks(page.Entries, better, before)
 	}
 	return page, nil
 }
@@ -104,6 +104,6 @@ func (r *run) centered() []rankcore.Entry {
 		entries = append(entries, e)
 	}
 	entries = append(entries, r.behind...)
-	rankcore.SetRanks(entries, r.below, before-int64(len(r.before)))
+	r.board.Ties.SetRanks(entries, r.below, before-int64(len(r.before)))
 	return entries
 }

@@ -36,7 +36,7 @@ func TestRowsAreASort(t *testing.T) {
 		}
 		newWriter(t, store, b).write(ops...)
 		slices.SortFunc(rows, b.Order.Compare)
-		rankcore.SetRanks(rows, 0, 0)
+		rankcore.TiesShared.SetRanks(rows, 0, 0)
 
 		limit := rapid.IntRange(1, 60).Draw(rt, "limit")
 		place := rankcore.Place{Score: rankcore.Score(rapid.Int64Range(-spread-1, spread+1).Draw(rt, "score")), User: anyName(rapid.IntRange(0, 210).Draw(rt, "user"))}

@@ -110,7 +110,9 @@ func (a *about) take(r reading) (s slice, err error) {
 	return s, nil
 }
 
-func (a *about) precedes(e rankcore.Entry) bool { return a.gap.Precedes(a.order.Key(e.Score), e.User) }
+func (a *about) precedes(e rankcore.Entry) bool {
+	return a.gap.Precedes(a.order.Key(e.Score), e.Arrival, e.User)
+}
 
 // entries reads members and their keys, of which k were asked for, and leaves out what is beyond the last key.
 func (a *about) entries(answer any, k int) (rows, error) {

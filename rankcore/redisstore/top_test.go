@@ -32,7 +32,7 @@ func TestTopIsASort(t *testing.T) {
 		}
 		newWriter(t, store, b).write(ops...)
 		slices.SortFunc(rows, b.Order.Compare)
-		rankcore.SetRanks(rows, 0, 0)
+		rankcore.TiesShared.SetRanks(rows, 0, 0)
 		q := rankcore.TopQuery{Board: b, Season: "all", Offset: rapid.IntRange(0, 40).Draw(rt, "offset"), Limit: rapid.IntRange(0, 60).Draw(rt, "limit")}
 		page, err := store.Top(t.Context(), q)
 		if err != nil {

@@ -67,7 +67,7 @@ func (f *feeder) checkWalk(season rankcore.SeasonID, rows []rankcore.Entry, with
 			return fmt.Errorf("rows after %+v, limit %d: %+v", q.After, limit, page)
 		}
 		if n > 0 {
-			q.After = rankcore.Place{Score: page.Entries[n-1].Score, User: page.Entries[n-1].User}
+			q.After = page.Entries[n-1].Place()
 		}
 	}
 	if !slices.Equal(got, want) {

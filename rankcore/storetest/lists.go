@@ -66,7 +66,7 @@ func testWalkDuringWrites(t *testing.T, open Open) {
 			break
 		}
 		last := page.Entries[len(page.Entries)-1]
-		q.After = rankcore.Place{Score: last.Score, User: last.User}
+		q.After = last.Place()
 		up, down := userN(step*7%200), userN(step*11%200)
 		f.message(start.Add(time.Minute), kind(rankcore.OpSet, up, 100+int64(step)), kind(rankcore.OpSet, down, -int64(step)),
 			kind(rankcore.OpRemove, string(last.User), 0), kind(rankcore.OpSet, fmt.Sprint("new", step), int64(step%10)))
@@ -92,14 +92,18 @@ func testMissingInBatch(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	got := ""
-	for i, place := range batch.Places(b.Order) {
+	for i, place := range batch.Places(b) {
 		if st := batch.Users[i]; st != nil {
 			got += fmt.Sprintf("%s %d/%d, ", st.User, st.Rank, place)
 		} else {
 			got += "-, "
 		}
 	}
-	if want := "e 5/4, -, b 3/2, -, a 3/2, c 2/1, e 5/4, "; got != want {
+	want := map[rankcore.Ties]string{
+		rankcore.TiesShared: "e 5/4, -, b 3/2, -, a 3/2, c 2/1, e 5/4, ",
+		rankcore.TiesFirst:  "e 5/4, -, b 4/3, -, a 3/2, c 2/1, e 5/4, ",
+	}[b.Ties]
+	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	f.check("e", "none", "b", "hid", "a", "c", "d", "f")

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,10 +13,18 @@ import (
 // model is a board as anybody would write it down: maps, and a sort for every question.
 type model struct {
 	board   *rankcore.Board
-	scores  map[rankcore.SeasonID]map[rankcore.UserID]rankcore.Score
+	scores  map[rankcore.SeasonID]map[rankcore.UserID]reached
+	folded  int // operations so far
 	seasons map[rankcore.SeasonID]rankcore.Season
 	hidden  map[rankcore.UserID]bool
 	memory  map[[2]string]remembered
+}
+
+// reached is a score, and which operation of all gave it.
+type reached struct {
+	score   rankcore.Score
+	turn    int
+	arrival rankcore.Arrival // what the operation says of that
 }
 
 type remembered struct {
@@ -25,7 +34,7 @@ type remembered struct {
 
 func newModel(b *rankcore.Board) *model {
 	return &model{
-		board: b, scores: map[rankcore.SeasonID]map[rankcore.UserID]rankcore.Score{},
+		board: b, scores: map[rankcore.SeasonID]map[rankcore.UserID]reached{},
 		seasons: map[rankcore.SeasonID]rankcore.Season{}, hidden: map[rankcore.UserID]bool{}, memory: map[[2]string]remembered{},
 	}
 }
@@ -46,6 +55,7 @@ func (m *model) take(to rankcore.Position, ops []rankcore.PlacedOp) []rankcore.O
 }
 
 func (m *model) fold(op rankcore.PlacedOp) rankcore.Outcome {
+	m.folded++
 	if op.ID != "" {
 		key := [2]string{string(op.User), op.ID}
 		if r, ok := m.memory[key]; ok && max(op.Stored-r.stored, r.stored-op.Stored) <= m.board.Dedupe.Milliseconds() {
@@ -89,8 +99,8 @@ func (m *model) remove(op rankcore.PlacedOp) rankcore.Outcome {
 func (m *model) score(op rankcore.PlacedOp) rankcore.Outcome {
 	next := map[rankcore.SeasonID]rankcore.Score{}
 	for _, s := range op.Seasons {
-		old, had := m.scores[s.ID][op.User]
-		value := op.Value
+		at, had := m.scores[s.ID][op.User]
+		old, value := at.score, op.Value
 		switch {
 		case op.Kind == rankcore.OpAdd:
 			value += old
@@ -113,10 +123,10 @@ func (m *model) score(op rankcore.PlacedOp) rankcore.Outcome {
 			continue
 		}
 		if m.scores[s.ID] == nil {
-			m.scores[s.ID] = map[rankcore.UserID]rankcore.Score{}
+			m.scores[s.ID] = map[rankcore.UserID]reached{}
 			m.seasons[s.ID] = s
 		}
-		m.scores[s.ID][op.User] = value
+		m.scores[s.ID][op.User] = reached{value, m.folded, op.Arrival}
 	}
 	return rankcore.Applied
 }
@@ -124,18 +134,27 @@ func (m *model) score(op rankcore.PlacedOp) rankcore.Outcome {
 // ranking is the whole season in order, with ranks.
 func (m *model) ranking(season rankcore.SeasonID) []rankcore.Entry {
 	var rows []rankcore.Entry
-	for u, s := range m.scores[season] {
+	scores := m.scores[season]
+	for u, at := range scores {
 		if !m.hidden[u] {
-			rows = append(rows, rankcore.Entry{User: u, Score: s})
+			rows = append(rows, rankcore.Entry{User: u, Score: at.score, Arrival: at.arrival})
 		}
 	}
-	slices.SortFunc(rows, m.board.Order.Compare)
+	slices.SortFunc(rows, func(a, b rankcore.Entry) int {
+		switch {
+		case m.board.Order.Better(a.Score, b.Score):
+			return -1
+		case m.board.Order.Better(b.Score, a.Score):
+			return 1
+		case m.board.Ties == rankcore.TiesFirst:
+			return cmp.Compare(scores[a.User].turn, scores[b.User].turn)
+		}
+		return cmp.Compare(a.User, b.User)
+	})
 	for i := range rows {
-		rows[i].Rank = 1
-		for _, other := range rows {
-			if m.board.Order.Better(other.Score, rows[i].Score) {
-				rows[i].Rank++
-			}
+		rows[i].Rank = int64(i) + 1
+		if i > 0 && rows[i].Score == rows[i-1].Score && m.board.Ties == rankcore.TiesShared {
+			rows[i].Rank = rows[i-1].Rank
 		}
 	}
 	return rows
@@ -203,12 +222,12 @@ func (f *feeder) checkStanding(got *rankcore.Standing, asked rankcore.Precision,
 		if other.Score == row.Score {
 			tied++
 		}
-		if f.board.Order.Better(row.Score, other.Score) {
+		if other.Rank > row.Rank {
 			worse++
 		}
 	}
 	switch {
-	case got.User != row.User || got.Score != row.Score || got.Total != int64(len(rows)) || got.Status != rankcore.Fresh:
+	case got.User != row.User || got.Score != row.Score || got.Arrival != row.Arrival || got.Total != int64(len(rows)) || got.Status != rankcore.Fresh:
 		return errors.New("another member, score, total or status")
 	case asked != rankcore.Auto && got.Precision != asked, got.Precision == rankcore.Auto:
 		return errors.New("not the precision asked for")

@@ -26,8 +26,28 @@ type Store interface {
 // Open makes a store that holds the given boards, empty, and closes it when the test ends.
 type Open func(t *testing.T, boards ...*rankcore.Board) Store
 
-// Run runs the suite.
+// Run runs the suite, once for each rule for ties.
 func Run(t *testing.T, open Open) {
+	for _, ties := range []rankcore.Ties{rankcore.TiesShared, rankcore.TiesFirst} {
+		t.Run(ties.String(), func(t *testing.T) { RunTies(t, ties, open) })
+	}
+}
+
+// RunTies runs the suite on boards with this rule for ties.
+func RunTies(t *testing.T, ties rankcore.Ties, open Open) {
+	run := open
+	open = func(t *testing.T, boards ...*rankcore.Board) Store {
+		t.Helper()
+		for _, b := range boards {
+			b.Ties = ties
+		}
+		return run(t, boards...)
+	}
+	if ties == rankcore.TiesFirst {
+		t.Run("WhoeverReachedItFirstStandsAhead", func(t *testing.T) { testFirst(t, open) })
+		t.Run("NoDifferenceByHowItWasFed", func(t *testing.T) { testFedOtherwise(t, open) })
+	}
+	t.Run("LongTie", func(t *testing.T) { testLongTie(t, open) })
 	t.Run("Steps", func(t *testing.T) { testSteps(t, open) })
 	t.Run("Scores", func(t *testing.T) { testScores(t, open) })
 	t.Run("Ids", func(t *testing.T) { testIDs(t, open) })
@@ -122,7 +142,7 @@ func (f *feeder) steps(to rankcore.Position, ops []rankcore.Op) (steps []rankcor
 func (f *feeder) place(to rankcore.Position, ops []rankcore.Op) []rankcore.PlacedOp {
 	placed := make([]rankcore.PlacedOp, len(ops))
 	for i, op := range ops {
-		placed[i] = rankcore.PlacedOp{Op: op, Stored: to.At().UnixMilli()}
+		placed[i] = rankcore.PlacedOp{Op: op, Stored: to.At().UnixMilli(), Arrival: f.board.Arrival(start, to.Seq, i)}
 		if !op.Kind.HasValue() {
 			continue
 		}
