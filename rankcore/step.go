@@ -22,6 +22,7 @@ type Step struct {
 	From, To Position
 	Ops      []PlacedOp
 	Lost     bool // mark the shard: it may lack what the log lost
+	Moves    bool // tell what changed, for an index that follows
 }
 
 // StepState is how a step ended.
@@ -41,7 +42,11 @@ type StepResult struct {
 	At       Position  // where the shard is, for StepApplied and StepAt
 	Lost     bool      // the shard's lost flag, for StepApplied and StepAt
 	Outcomes []Outcome // one for each operation, for StepApplied
-	Err      error     // for StepFailed
+	// Moves are what the step changed, for StepApplied; for StepAt what the step changed that brought the shard to At,
+	// so that a reply that was lost can be asked for again. Nil when the Step did not ask, the last one did not, or it
+	// changed more than a shard remembers; and always from an embedded store, which has exact ranks of its own.
+	Moves *Moves
+	Err   error // for StepFailed
 }
 
 // ForgetBefore is the time up to which a shard at position to may forget ids: the horizon and twice the

@@ -79,7 +79,13 @@ func (s *Store) change(ctx context.Context, b *rankcore.Board, steps []rankcore.
 			if len(r.Outcomes) != len(step.Ops) {
 				r = rankcore.StepResult{Err: fmt.Errorf("%d outcomes for %d operations", len(r.Outcomes), len(step.Ops))}
 			}
+			if r.Moves != nil {
+				r.Moves.From = step.From
+			}
 			s.floors.raise(shardID{b.ID, step.Shard}, step.To)
+		}
+		if !step.Moves {
+			r.Moves = nil
 		}
 		results[indexes[j]] = r
 	}
@@ -111,22 +117,32 @@ func (s *Store) result(ctx context.Context, b *rankcore.Board, shard int, r repl
 		return failed(r.err)
 	}
 	switch {
-	case r.word == "applied" && len(r.rest) == 2:
+	case r.word == "applied" && len(r.rest) == 3:
+		moves, err := readMoves("", text(r.rest[2]))
+		if err != nil {
+			return failed(err)
+		}
 		s.sayWhole(b, shard)
 		codes := text(r.rest[1])
 		outcomes := make([]rankcore.Outcome, len(codes))
 		for i := range outcomes {
 			outcomes[i] = rankcore.Outcome(codes[i])
 		}
-		return rankcore.StepResult{State: rankcore.StepApplied, Lost: text(r.rest[0]) == "1", Outcomes: outcomes}
-	case r.word == "at" && len(r.rest) == 2:
+		return rankcore.StepResult{State: rankcore.StepApplied, Lost: text(r.rest[0]) == "1", Outcomes: outcomes, Moves: moves}
+	case r.word == "at" && (len(r.rest) == 2 || len(r.rest) == 4):
 		at, err := rankcore.ParsePosition(text(r.rest[0]))
 		if err != nil {
 			return failed(err)
 		}
+		var moves *rankcore.Moves
+		if len(r.rest) == 4 {
+			if moves, err = readMoves(text(r.rest[2]), text(r.rest[3])); err != nil {
+				return failed(err)
+			}
+		}
 		s.sayWhole(b, shard)
 		s.floors.raise(shardID{b.ID, shard}, at) // a step whose reply was lost shows only here
-		return rankcore.StepResult{State: rankcore.StepAt, At: at, Lost: text(r.rest[1]) == "1"}
+		return rankcore.StepResult{State: rankcore.StepAt, At: at, Lost: text(r.rest[1]) == "1", Moves: moves}
 	case r.word == "damaged" && len(r.rest) == 1:
 		s.sayDamaged(ctx, b, shard, text(r.rest[0]))
 		return rankcore.StepResult{State: rankcore.StepDamaged}

@@ -65,6 +65,7 @@ func TestSlotOnTheMove(t *testing.T) {
 	cluster := servers.RedisCluster(t, 3, 0)
 	w := newWriter(t, open(t, cluster.URL), oneShard("move"))
 	everything(w)
+	w.moves = true // a step that is taken during the move would make a key
 	m := beginMove(t, cluster, w.board, 0)
 	refused := 0
 	for m.moveKey() {

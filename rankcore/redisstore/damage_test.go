@@ -55,11 +55,12 @@ func TestPoisonedKey(t *testing.T) {
 // TestLostKey: whichever key is gone, the shard says so, reset empties it, and it can be fed anew.
 func TestLostKey(t *testing.T) {
 	server := servers.Redis(t)
-	names := []string{"meta", "index", "hidden", "all:main", "all:segment", "all:aside", "ids:", "meta index", "meta index hidden"}
+	names := []string{"meta", "index", "hidden", "all:main", "all:segment", "all:aside", "ids:", "moves", "meta index", "meta index hidden"}
 	for _, lost := range names {
 		t.Run(lost, func(t *testing.T) {
 			server.Do("FLUSHALL")
 			w := newWriter(t, open(t, server.URL), oneShard("lost"))
+			w.moves = true
 			everything(w)
 			for _, name := range keysOf(server, w.board, 0) {
 				for part := range strings.FieldsSeq(lost) {

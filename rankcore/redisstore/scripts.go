@@ -19,11 +19,12 @@ type script struct{ name, body, sha string }
 // The scripts. The first line is a promise to Redis: without flags a script is refused before it starts when
 // memory is short, where it would else fail between two writes; and no-writes may run even then.
 var (
-	applyScript    = loadScript("apply", "#!lua\n", "shard.lua", "segment.lua", "apply.lua", "work.lua", "write.lua")
+	applyScript    = loadScript("apply", "#!lua\n", "shard.lua", "segment.lua", "apply.lua", "work.lua", "moves.lua", "write.lua")
 	resetScript    = loadScript("reset", "#!lua\n", "shard.lua", "reset.lua")
 	auditScript    = loadScript("audit", readOnly, "shard.lua", "audit.lua")
 	outcomesScript = loadScript("outcomes", readOnly, "shard.lua", "outcomes.lua")
 	ownScript      = loadScript("own", readOnly, "own.lua")
+	scanScript     = loadScript("scan", readOnly, "scan.lua")
 	aboutScript    = loadScript("about", readOnly, "about.lua")
 )
 

@@ -39,7 +39,7 @@ func stepArgs(b *rankcore.Board, layout string, s rankcore.Step) []any {
 	args := []any{
 		s.From.String(), s.To.String(), layout,
 		s.To.At().UnixMilli(), b.ForgetBefore(s.To), bucketWidth(b), b.Dedupe.Milliseconds(),
-		b.Order.Key(1), flag(s.Lost), flag(allSeasons),
+		b.Order.Key(1), flag(s.Lost), flag(allSeasons), flag(s.Moves),
 	}
 	args = seasons.appendTo(args)
 	args = append(append(args, len(names)), names...)

@@ -30,6 +30,7 @@ type writer struct {
 	calendar *rankcore.Calendar
 	at       rankcore.Position
 	later    time.Duration // how far log time has gone on
+	moves    bool          // ask what steps move
 	rnd      *rand.Rand
 }
 
@@ -58,7 +59,7 @@ func (w *writer) steps(ops ...rankcore.Op) []rankcore.Step {
 	to := rankcore.Position{Seq: w.at.Seq + 1, Time: monday.Add(w.later + time.Duration(w.at.Seq)*time.Millisecond).UnixNano()}
 	steps := make([]rankcore.Step, w.board.Shards)
 	for i := range steps {
-		steps[i] = rankcore.Step{Shard: i, From: w.at, To: to}
+		steps[i] = rankcore.Step{Shard: i, From: w.at, To: to, Moves: w.moves}
 	}
 	seasons := w.calendar.Seasons(to.At(), to.At())
 	for _, op := range ops {

@@ -3,7 +3,8 @@
 -- fail on the data it meets once writing begins. Out of memory, Redis refuses to start the script.
 --
 -- ARGV: from, to, layout, to in ms, forget ids stored before (ms), bucket width (ms), dedupe (ms),
--- sign (-1: keys are negated scores), mark the shard as lost ("1"), all seasons are needed ("1");
+-- sign (-1: keys are negated scores), mark the shard as lost ("1"), all seasons are needed ("1"),
+-- tell what moves ("1");
 -- seasons: how many, then id and expiry (ms) of each;
 -- season sets: how many, then the numbers of each one's seasons, 2 bytes each;
 -- users: how many, then each;
@@ -11,7 +12,8 @@
 -- last the operations, packed: kind 1, set 2, user 2, key 8 (double), stored ms 6, digest 4 bytes, big-endian.
 -- Scores are keys here: a smaller key stands first. Users are known by their numbers.
 --
--- Answers "applied", lost, one byte for each outcome | "at", position, lost | "damaged", why | "miscounted", season.
+-- Answers "applied", lost, one byte for each outcome, what moved | "at", position, lost | "at", position, lost, the
+-- position before, what moved since | "damaged", why | "miscounted", season. What moved is told when asked for.
 
 local ARGV = ARGV -- the loops below run for every operation, and a local is found faster than a global
 local call, unpack_struct, sub, tonumber = redis.call, struct.unpack, string.sub, tonumber
@@ -20,7 +22,7 @@ local CHUNK = 1000 -- values given to one command; Lua's stack takes some thousa
 
 local from, to, layout = ARGV[1], ARGV[2], ARGV[3]
 local to_ms, forget_ms, width, dedupe = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-local sign, lost, all_needed = tonumber(ARGV[8]), ARGV[9], ARGV[10] == '1'
+local sign, lost, all_needed, tell = tonumber(ARGV[8]), ARGV[9], ARGV[10] == '1', ARGV[11] == '1'
 
 -- The step must fit: a whole shard, exactly at `from`, of this layout.
 local shard, wrong = open_shard()
@@ -28,13 +30,19 @@ if not shard then
   return { 'damaged', wrong }
 end
 if shard.position ~= from then
+  if tell and shard.moves then
+    local moves = has_moves(shard) and redis.pcall('GET', moves_key) or ''
+    if type(moves) == 'string' then -- else it is no string: the next step will make it one
+      return { 'at', shard.position, shard.lost, string.match(shard.moves, '^%S+'), moves }
+    end
+  end
   return { 'at', shard.position, shard.lost }
 end
 if shard.exists and shard.layout ~= layout then
   return redis.error_reply('LAYOUT the shard was created as ' .. tostring(shard.layout) .. ', the board is ' .. layout)
 end
 
-local cursor = 11
+local cursor = 12
 local function counted() -- where a list of ARGV begins, and how many it has
   local n = tonumber(ARGV[cursor])
   cursor = cursor + 1

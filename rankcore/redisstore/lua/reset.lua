@@ -4,8 +4,8 @@
 
 local shard, wrong = open_shard()
 local known = shard or read_meta() or { seasons = {}, buckets = {} }
-local doomed = { KEYS[1], KEYS[2], hidden_key }
-local named = { [KEYS[1]] = true, [KEYS[2]] = true, [hidden_key] = true }
+local doomed = { KEYS[1], KEYS[2], hidden_key, moves_key }
+local named = { [KEYS[1]] = true, [KEYS[2]] = true, [hidden_key] = true, [moves_key] = true }
 
 local function doom(name)
   if not named[name] then

@@ -3,12 +3,13 @@
 -- through these two: seasons and memory buckets come and go with time.
 --
 --   meta    position, layout, lost, hidden (a count)
+--           moves -> "<position before the last step> <bytes of what it moved>", when the step was to tell
 --           s:<season> -> "<members> <aside> <expires ms, 0 = never> <position that last changed its scores>"
 --           i:<bucket> -> how many operation ids the bucket remembers
 --   index   "shard", s:<season> and i:<bucket> again: with meta lost, it tells what there was; a lost index shows
 
 local prefix = string.sub(KEYS[1], 1, -5) -- without "meta"
-local hidden_key = prefix .. 'hidden'
+local hidden_key, moves_key = prefix .. 'hidden', prefix .. 'moves'
 
 local function season_keys(id)
   return prefix .. id .. ':main', prefix .. id .. ':segment', prefix .. id .. ':aside'
@@ -60,6 +61,11 @@ local function read_meta()
   return shard
 end
 
+-- has_moves tells whether the shard has what the last step moved in a key of its own.
+local function has_moves(shard)
+  return shard.moves ~= nil and string.sub(shard.moves, -2) ~= ' 0'
+end
+
 -- names of the keys that must exist by what meta says, meta first.
 local function expected_keys(shard)
   local names = { KEYS[1], KEYS[2] }
@@ -77,6 +83,9 @@ local function expected_keys(shard)
   end
   if shard.hidden > 0 then
     names[#names + 1] = hidden_key
+  end
+  if has_moves(shard) then
+    names[#names + 1] = moves_key
   end
   return names
 end

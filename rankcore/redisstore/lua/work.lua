@@ -5,6 +5,7 @@ local ADD, BEST, REMOVE, HIDE = 0, 2, 3, 4
 local APPLIED, UNCHANGED, OUT_OF_RANGE, DUPLICATE, CONFLICT = 1, 2, 3, 4, 5
 local CODE = { '\1', '\2', '\3', '\4', '\5' } -- an outcome's byte
 local OP_SIZE = 23
+local NO_KEY = 1 / 0 -- what is told for a member who is not there
 
 local worked_out = {}
 local function score(user, kind, in_seasons, key)
@@ -82,7 +83,7 @@ end
 
 -- difference turns a season's scores before and now into what its keys must be told.
 local function difference(season)
-  local add, rem, aside_set, aside_del, delta = {}, {}, {}, {}, {}
+  local add, rem, aside_set, aside_del, delta, moves = {}, {}, {}, {}, {}, {}
   local before, now, members, n, changed = season.before, season.now, season.members, 0, false
   for user = 1, users do
     local old, new, old_aside, new_aside = before[user], now[user], false, false
@@ -108,6 +109,10 @@ local function difference(season)
         rem[#rem + 1] = ARGV[first_user + user - 1]
       end
       season.changed, changed = to, true
+      if tell then
+        moves[#moves + 1] = old or NO_KEY
+        moves[#moves + 1] = new or NO_KEY
+      end
     end
     if old_aside ~= new_aside then
       if new_aside then
@@ -120,7 +125,7 @@ local function difference(season)
       changed = true
     end
   end
-  season.members, season.dirty = members, changed
+  season.members, season.dirty, season.moves = members, changed, moves
   season.add, season.rem, season.aside_set, season.aside_del, season.delta = add, rem, aside_set, aside_del, delta
 end
 
@@ -150,7 +155,11 @@ local function count_segments(season)
   return true
 end
 
+-- A message may be stored with a time that much before the newest, and must find its season whatever the batches are.
+local SLACK = 60000 -- ms
+
 for _, season in ipairs(seasons) do
+  season.over = season.expires > 0 and to_ms - SLACK >= season.expires
   if season.needed then
     difference(season)
     if not count_segments(season) then

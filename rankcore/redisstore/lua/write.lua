@@ -29,12 +29,9 @@ local function retire(field, ...)
   end
 end
 
--- A message may be stored with a time that much before the newest, and must find its season whatever the batches are.
-local SLACK = 60000 -- ms
-
 for _, season in ipairs(seasons) do
   local field = 's:' .. season.id
-  if season.expires > 0 and to_ms - SLACK >= season.expires then
+  if season.over then
     if not season.new then
       retire(field, season.main, season.segment, season.aside_key)
     end
@@ -71,6 +68,17 @@ write('SADD', hidden_key, hide)
 write('SREM', hidden_key, show)
 keep('hidden', shard.hidden + #hide - #show)
 
+if moves_kept and #moves > 0 then
+  call('SET', moves_key, moves)
+elseif has_moves(shard) then
+  doomed[#doomed + 1] = moves_key
+end
+if moves_kept then
+  keep('moves', from .. ' ' .. #moves)
+elseif shard.moves then
+  meta_del[#meta_del + 1] = 'moves'
+end
+
 for i = 1, #doomed, CHUNK do
   call('UNLINK', unpack(doomed, i, math.min(i + CHUNK - 1, #doomed)))
 end
@@ -78,4 +86,4 @@ write('HDEL', KEYS[1], meta_del)
 write('SREM', KEYS[2], index_del)
 write('SADD', KEYS[2], index_add)
 write('HSET', KEYS[1], meta)
-return { 'applied', meta[6], table.concat(outcomes) }
+return { 'applied', meta[6], table.concat(outcomes), moves }
