@@ -75,7 +75,7 @@ With nothing configured it keeps everything in this process and under ./data.`,
 	root.SetIn(io.in)
 	root.SetOut(io.out)
 	root.SetErr(io.err)
-	root.AddCommand(newServe(io), newDemo(io), newImport(io), newExport(io), newVerify(io), newConfig(io), newVersion(io), newHealthcheck(io))
+	root.AddCommand(newServe(io), newDemo(io), newImport(io), newExport(io), newVerify(io), newPlan(io), newConfig(io), newVersion(io), newHealthcheck(io))
 	return root
 }
 
