@@ -73,24 +73,20 @@ func (e *entry) kept() *entry {
 func (e *entry) say(change func(rankcore.Meta) rankcore.Meta) {
 	switch {
 	case e.page != nil:
-		e.page = &rankcore.Page{Meta: change(e.page.Meta), Entries: e.page.Entries}
+		e.page = e.page.With(change(e.page.Meta))
 	case e.standing != nil:
-		copied := *e.standing
-		copied.Meta = change(copied.Meta)
-		e.standing = &copied
+		e.standing = e.standing.With(change(e.standing.Meta))
 	}
 }
 
 // noLaterThan makes the as_of of an answer that is not kept at most t: what it has may be newer than it says, not older.
 func (e *entry) noLaterThan(t time.Time) {
-	if e.page != nil && e.page.AsOf.After(t) {
-		page := *e.page // it is shared
-		page.AsOf, e.page = t, &page
-	}
-	if e.standing != nil && e.standing.AsOf.After(t) {
-		standing := *e.standing
-		standing.AsOf, e.standing = t, &standing
-	}
+	e.say(func(m rankcore.Meta) rankcore.Meta {
+		if m.AsOf.After(t) {
+			m.AsOf = t
+		}
+		return m
+	})
 }
 
 // asOf is when what the entry shows was true; zero where it shows nothing.
@@ -126,7 +122,7 @@ func (e *entry) claimRefresh(now time.Time) bool {
 // left is how long the entry may still be served. Otter takes a positive time.
 func (e *entry) left() time.Duration { return max(time.Until(e.until), time.Millisecond) }
 
-// weigh is roughly what an entry costs in memory, in bytes, key included.
+// weigh is roughly what an entry costs in memory, in bytes, key included, and the form that its answer will have.
 func weigh(k key, e *entry) uint32 {
 	const (
 		perEntry = unsafe.Sizeof(entry{}) + 2*unsafe.Sizeof(key{}) + 64 // measured: the cache's own node and its table included
@@ -134,13 +130,13 @@ func weigh(k key, e *entry) uint32 {
 	)
 	n := int(perEntry) + len(k.user) + len(k.season)
 	if e.page != nil {
-		n += int(unsafe.Sizeof(*e.page)) + len(e.page.Entries)*int(unsafe.Sizeof(rankcore.Entry{})+rounding)
+		n += int(unsafe.Sizeof(*e.page)) + len(e.page.Entries)*int(unsafe.Sizeof(rankcore.Entry{})+rounding) + e.page.FormBytes()
 		for i := range e.page.Entries {
 			n += len(e.page.Entries[i].User)
 		}
 	}
 	if e.standing != nil {
-		n += int(unsafe.Sizeof(*e.standing)) + len(e.standing.User) + rounding
+		n += int(unsafe.Sizeof(*e.standing)) + len(e.standing.User) + rounding + e.standing.FormBytes()
 	}
 	return uint32(n)
 }

@@ -59,7 +59,7 @@ func (t *Tier) Suspect() {
 
 // barrier is the newest stamp that concerns a: a load that began at or before it must not answer a.
 func (t *Tier) barrier(a ask) uint64 {
-	b := t.stamps(a.key.board)
+	b := a.stamps
 	newest := max(t.suspect.Load(), b.all.Load())
 	if a.key.user == "" {
 		return max(newest, b.pages.Load())

@@ -11,31 +11,34 @@ import (
 
 // key holds everything that changes an answer that is kept. The top has no user, and a standing no limit.
 type key struct {
-	board         rankcore.BoardID
+	board         *rankcore.Board
 	season        rankcore.SeasonID
 	user          rankcore.UserID
 	precision     rankcore.Precision
 	offset, limit int
 }
 
-// ask is a question: its key, the board's definition, which the key stands for, and since when its answer may
-// have been loaded.
+// ask is a question: its key, what tells which loads are too early to answer it, and since when its answer may have
+// been loaded.
 type ask struct {
-	board *rankcore.Board
-	key   key
-	since time.Time
+	key    key
+	stamps *boardStamps
+	since  time.Time
 }
 
-func askTop(q rankcore.TopQuery) ask {
-	return ask{q.Board, key{board: q.Board.ID, season: q.Season, offset: q.Offset, limit: q.Limit}, q.Since}
+// ask is the question with this key. From here on evictions of the board leave a stamp.
+func (t *Tier) ask(k key, since time.Time) ask { return ask{k, t.stamps(k.board.ID), since} }
+
+func (t *Tier) askTop(q rankcore.TopQuery) ask {
+	return t.ask(key{board: q.Board, season: q.Season, offset: q.Offset, limit: q.Limit}, q.Since)
 }
 
-func askRank(q rankcore.RankQuery) ask {
-	return ask{q.Board, key{board: q.Board.ID, season: q.Season, user: q.User, precision: q.Precision}, q.Since}
+func (t *Tier) askRank(q rankcore.RankQuery) ask {
+	return t.ask(key{board: q.Board, season: q.Season, user: q.User, precision: q.Precision}, q.Since)
 }
 
-func askAround(q rankcore.RowsQuery) ask {
-	return ask{q.Board, key{board: q.Board.ID, season: q.Season, user: q.Around, limit: q.Limit}, q.Since}
+func (t *Tier) askAround(q rankcore.RowsQuery) ask {
+	return t.ask(key{board: q.Board, season: q.Season, user: q.Around, limit: q.Limit}, q.Since)
 }
 
 // kind is what the question is, for the metrics.
@@ -65,11 +68,11 @@ func (a ask) of(ctx context.Context, source rankcore.Reader) (page *rankcore.Pag
 	k := a.key
 	switch a.kind() {
 	case kindTop:
-		page, err = source.Top(ctx, rankcore.TopQuery{Board: a.board, Season: k.season, Offset: k.offset, Limit: k.limit})
+		page, err = source.Top(ctx, rankcore.TopQuery{Board: k.board, Season: k.season, Offset: k.offset, Limit: k.limit})
 	case kindAround:
-		page, err = source.Rows(ctx, rankcore.RowsQuery{Board: a.board, Season: k.season, Around: k.user, Limit: k.limit})
+		page, err = source.Rows(ctx, rankcore.RowsQuery{Board: k.board, Season: k.season, Around: k.user, Limit: k.limit})
 	default:
-		standing, err = source.Rank(ctx, rankcore.RankQuery{Board: a.board, Season: k.season, User: k.user, Precision: k.precision})
+		standing, err = source.Rank(ctx, rankcore.RankQuery{Board: k.board, Season: k.season, User: k.user, Precision: k.precision})
 	}
 	if k.user != "" && errors.Is(err, rankcore.ErrNotRanked) {
 		return nil, nil, nil

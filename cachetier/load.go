@@ -47,9 +47,8 @@ func (t *Tier) fly(a ask, after uint64) *flight {
 	shard := &t.flights[maphash.Comparable(t.seed, a.key)%flightShards]
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
-	t.stamps(a.key.board) // from here on evictions of the board leave a stamp
 	now := time.Now()
-	if f := shard.byKey[a.key]; f != nil && f.began > max(after, t.barrier(a)) && f.at.After(a.since) && f.timely(now, a.board.Freshness) {
+	if f := shard.byKey[a.key]; f != nil && f.began > max(after, t.barrier(a)) && f.at.After(a.since) && f.timely(now, a.key.board.Freshness) {
 		return f
 	}
 	a = a.owned()
@@ -57,7 +56,7 @@ func (t *Tier) fly(a ask, after uint64) *flight {
 	if t.has(a) {
 		f.origin = rankcore.AskedAgain
 	}
-	f.current, f.doubt = t.current(a.board, f.at)
+	f.current, f.doubt = t.current(a.key.board, f.at)
 	if overtaken := shard.byKey[a.key]; overtaken != nil {
 		overtaken.next = f
 	}
@@ -78,7 +77,7 @@ func (t *Tier) load(a ask, f *flight, shard *flights) {
 	if err != nil {
 		f.err = err
 	} else {
-		f.entry = newEntry(f, a.board.Freshness, page, standing)
+		f.entry = newEntry(f, a.key.board.Freshness, page, standing)
 	}
 	shard.mu.Lock()
 	if shard.byKey[a.key] == f {
@@ -101,7 +100,7 @@ func (t *Tier) read(a ask) (page *rankcore.Page, standing *rankcore.Standing, er
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil { // on a goroutine of its own it would end the process
-			t.log.Error("a load panicked", "board", a.key.board, "panic", p)
+			t.log.Error("a load panicked", "board", a.key.board.ID, "panic", p)
 			err = &rankcore.Unavailable{Reason: rankcore.CoreDown, Cause: fmt.Errorf("panic: %v", p)}
 		}
 	}()
@@ -142,7 +141,7 @@ func (t *Tier) has(a ask) bool {
 func (t *Tier) refresh(a ask, e *entry, now time.Time) {
 	due := !now.Before(e.stale)
 	if !due && a.key.user == "" {
-		due = e.sound() && t.stamps(a.key.board).changed.Load() > e.began
+		due = e.sound() && a.stamps.changed.Load() > e.began
 	}
 	if due && e.claimRefresh(now) {
 		t.fly(a, e.began)

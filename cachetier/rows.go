@@ -16,7 +16,7 @@ func (t *Tier) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, 
 	if q.Around == "" {
 		return t.walk(ctx, q)
 	}
-	e, err := t.get(ctx, askAround(q))
+	e, err := t.get(ctx, t.askAround(q))
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (t *Tier) walk(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, 
 		return nil, err
 	}
 	if m := doubted(page.Meta, doubt); m != page.Meta {
-		page = &rankcore.Page{Meta: m, Entries: page.Entries, More: page.More} // the page is shared
+		page = page.With(m)
 	}
 	t.metrics.answered(page.Status)
 	return page, nil

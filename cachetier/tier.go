@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/maphash"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,8 @@ const (
 
 	// DefaultLoadTimeout is well above the Guard's deadline: the Guard answers, the Tier's only catches what hangs.
 	DefaultLoadTimeout = time.Second
+
+	toldOf = 32
 
 	absentShare = 8 // one part in so many of the bytes is for users that are not ranked
 )
@@ -135,7 +138,7 @@ func (t *Tier) bytes() float64 {
 
 // Top answers from memory within the board's freshness bound, else from the source.
 func (t *Tier) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
-	e, err := t.get(ctx, askTop(q))
+	e, err := t.get(ctx, t.askTop(q))
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +149,7 @@ func (t *Tier) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, er
 // Rank answers from memory within the board's freshness bound, else from the source. An exact rank always
 // comes from the source: it is true for some instant between request and reply.
 func (t *Tier) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
-	e, err := t.get(ctx, askRank(q))
+	e, err := t.get(ctx, t.askRank(q))
 	if err != nil {
 		return nil, err
 	}
@@ -208,17 +211,27 @@ func (t *Tier) cached(a ask, now time.Time) *entry {
 	if a.exact() {
 		return nil
 	}
-	e, ok := t.answers.GetIfPresent(a.key)
+	e, ok := find(t.answers, a.key)
 	if ok && t.serves(e, a, now) {
 		return e
 	}
 	if a.key.user == "" {
 		return nil
 	}
-	if e, ok = t.absent.GetIfPresent(a.key); ok && t.serves(e, a, now) {
+	if e, ok = find(t.absent, a.key); ok && t.serves(e, a, now) {
 		return e
 	}
 	return nil
+}
+
+// find looks into a cache. One look in toldOf is told to otter, by chance: it learns as well what is asked for most, and
+// its bookkeeping costs as much as the look.
+func find(cache *otter.Cache[key, *entry], k key) (*entry, bool) {
+	if rand.Uint32()%toldOf == 0 {
+		return cache.GetIfPresent(k)
+	}
+	found, ok := cache.GetEntryQuietly(k)
+	return found.Value, ok
 }
 
 // serves reports whether e may still be given. One that was doubted goes as soon as nothing is doubted any more.
@@ -229,6 +242,6 @@ func (t *Tier) serves(e *entry, a ask, now time.Time) bool {
 	if e.doubt == "" {
 		return true
 	}
-	_, doubt := t.current(a.board, now)
+	_, doubt := t.current(a.key.board, now)
 	return doubt != ""
 }

@@ -210,9 +210,9 @@ func TestBoundedWhateverIsAsked(t *testing.T) {
 	standing := &entry{until: e.until, standing: &rankcore.Standing{}}
 	for i := range 5_000 { // straight into the caches: the flights before them are not what is measured
 		user := rankcore.UserID(fmt.Sprintf("random%d", i))
-		tier.store(askRank(rankcore.RankQuery{Board: slow, Season: "all", User: user}), e)
+		tier.store(tier.askRank(rankcore.RankQuery{Board: slow, Season: "all", User: user}), e)
 		standing.standing.Status = rankcore.Fresh
-		tier.store(askRank(rankcore.RankQuery{Board: slow, Season: "all", User: user + "!"}), standing)
+		tier.store(tier.askRank(rankcore.RankQuery{Board: slow, Season: "all", User: user + "!"}), standing)
 	}
 	tier.answers.CleanUp()
 	tier.absent.CleanUp()

@@ -19,27 +19,27 @@ type heads struct {
 	slow time.Duration
 
 	mu   sync.Mutex
-	page rankcore.Page
+	page *rankcore.Page
 }
 
 func newHeads() *heads {
-	h := &heads{sickable: newSickable(), page: *pageOf("", time.Time{}, "a")}
+	h := &heads{sickable: newSickable(), page: pageOf("", time.Time{}, "a")}
 	h.page.Total = 4
 	h.top = func(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
 		if err := h.failure(ctx); err != nil {
 			return nil, err
 		}
 		h.mu.Lock()
-		page := h.page
+		page := h.page.With(h.page.Meta)
 		h.mu.Unlock()
 		page.Season, page.AsOf = q.Season, time.Now()
 		if q.Limit == 0 {
 			page.Entries = nil
-			return &page, nil
+			return page, nil
 		}
 		h.rows.Add(1)
 		time.Sleep(h.slow)
-		return &page, nil
+		return page, nil
 	}
 	return h
 }

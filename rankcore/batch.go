@@ -27,9 +27,7 @@ func (s *Standings) With(m Meta) *Standings {
 	batch := &Standings{Meta: m, Users: make([]*Standing, len(s.Users))}
 	for i, st := range s.Users {
 		if st != nil {
-			copied := *st
-			copied.Meta = m
-			batch.Users[i] = &copied
+			batch.Users[i] = st.With(m)
 		}
 	}
 	return batch

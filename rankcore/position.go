@@ -32,13 +32,17 @@ func Newer(p, q Position) Position {
 
 // String is "<seq>-<ns>", or "none". ParsePosition reads it back.
 func (p Position) String() string {
+	return string(p.Append(make([]byte, 0, 40)))
+}
+
+// Append appends what String is.
+func (p Position) Append(dst []byte) []byte {
 	if p.IsNone() {
-		return "none"
+		return append(dst, "none"...)
 	}
-	b := make([]byte, 0, 40)
-	b = strconv.AppendUint(b, p.Seq, 10)
-	b = append(b, '-')
-	return string(strconv.AppendInt(b, p.Time, 10))
+	dst = strconv.AppendUint(dst, p.Seq, 10)
+	dst = append(dst, '-')
+	return strconv.AppendInt(dst, p.Time, 10)
 }
 
 // ParsePosition reads what String wrote; the empty string is none too.

@@ -75,7 +75,11 @@ type Page struct {
 	Meta
 	Entries []Entry
 	More    bool // rows that were asked for stand behind the last one; only Rows tells
+	Slot    Slot
 }
+
+// With is the same page with another Meta; p stays as it is.
+func (p *Page) With(m Meta) *Page { return &Page{Meta: m, Entries: p.Entries, More: p.More} }
 
 // Standing is where one user stands. It is shared: it must not be modified.
 // While Updating, User is set and the numbers mean nothing.
@@ -89,6 +93,15 @@ type Standing struct {
 	Low, High  int64   // bounds of the true rank at AsOf; both equal Rank when exact
 	Tied       int64   // members with this score, this one included; 0 when not exact
 	Percentile float64 // share of the other members that are strictly worse
+	Slot       Slot
+}
+
+// With is the same standing with another Meta; s stays as it is.
+func (s *Standing) With(m Meta) *Standing {
+	return &Standing{
+		Meta: m, User: s.User, Score: s.Score, Arrival: s.Arrival, Precision: s.Precision,
+		Rank: s.Rank, Low: s.Low, High: s.High, Tied: s.Tied, Percentile: s.Percentile,
+	}
 }
 
 // SetExact places the user exactly among the members of its Meta: better have a better score, ahead have its score and
@@ -128,7 +141,8 @@ type RankQuery struct {
 
 // Reader answers questions about boards. Safe for concurrent use. Every method returns within ctx's
 // deadline and fails only with ErrNotRanked (Rank, and Rows around a user), ErrUnavailable, or ctx's error.
-// A season nobody has scored in is an empty page, not an error.
+// A season nobody has scored in is an empty page, not an error. A query's strings may be views into a buffer that
+// whoever asks uses again: a Reader copies what it keeps, or what may outlive the call.
 //
 // Rows is one question for pages and for neighbours: both are rows from a place on, with the rank of the first
 // counted over the whole season, and both cost the same at any depth.

@@ -35,7 +35,7 @@ func reopen(t *testing.T, dir string, b *rankcore.Board) (*Store, string) {
 // portrait is everything a store answers about a board, and everything that decides what it will answer.
 type portrait struct {
 	positions []rankcore.StepResult
-	seasons   map[rankcore.SeasonID]rankcore.Page
+	seasons   map[rankcore.SeasonID]*rankcore.Page
 	hidden    map[rankcore.UserID]bool
 	aside     map[rankcore.SeasonID]map[rankcore.UserID]reached
 	ids       map[rankcore.OpKey]rankcore.Outcome
@@ -44,7 +44,7 @@ type portrait struct {
 func portray(t *testing.T, s *Store, b *rankcore.Board) portrait {
 	t.Helper()
 	p := portrait{
-		positions: s.Positions(t.Context(), b), seasons: map[rankcore.SeasonID]rankcore.Page{}, hidden: map[rankcore.UserID]bool{},
+		positions: s.Positions(t.Context(), b), seasons: map[rankcore.SeasonID]*rankcore.Page{}, hidden: map[rankcore.UserID]bool{},
 		aside: map[rankcore.SeasonID]map[rankcore.UserID]reached{}, ids: map[rankcore.OpKey]rankcore.Outcome{},
 	}
 	for _, sh := range s.boards[b.ID].shards {
@@ -61,7 +61,7 @@ func portray(t *testing.T, s *Store, b *rankcore.Board) portrait {
 				t.Fatal(err)
 			}
 			page.AsOf = time.Time{}
-			p.seasons[id] = *page
+			p.seasons[id] = page
 		}
 		for _, bk := range sh.ids.buckets {
 			bk.scan(func(_ int64, r *record) { p.ids[r.key] = r.outcome })
@@ -78,7 +78,7 @@ func (p portrait) differs(o portrait) (parts []string) {
 		}
 	}
 	note("positions", slices.EqualFunc(p.positions, o.positions, func(a, b rankcore.StepResult) bool { return a.At == b.At && a.Lost == b.Lost && a.State == b.State }))
-	note("seasons", maps.EqualFunc(p.seasons, o.seasons, func(a, b rankcore.Page) bool { return a.Meta == b.Meta && slices.Equal(a.Entries, b.Entries) }))
+	note("seasons", maps.EqualFunc(p.seasons, o.seasons, func(a, b *rankcore.Page) bool { return a.Meta == b.Meta && slices.Equal(a.Entries, b.Entries) }))
 	note("hidden", maps.Equal(p.hidden, o.hidden))
 	note("aside", maps.EqualFunc(p.aside, o.aside, maps.Equal))
 	note("ids", maps.Equal(p.ids, o.ids))
