@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -11,9 +13,6 @@ import (
 
 	"rankgate/rankcore"
 )
-
-// readWithin is the deadline that a question gets. The layers behind have tighter ones of their own.
-const readWithin = 2 * time.Second
 
 // unanswered is the Meta of an answer that could not be had: a read never fails for what is behind it.
 func (g *Gateway) unanswered(board rankcore.BoardID, season rankcore.SeasonID, now time.Time, err error) rankcore.Meta {
@@ -30,45 +29,85 @@ func (g *Gateway) unanswered(board rankcore.BoardID, season rankcore.SeasonID, n
 	return rankcore.Meta{Season: season, Status: rankcore.Updating, Reason: reason, AsOf: now}
 }
 
-// send answers with what e holds. m and b say how long it may be kept, and by whom: scope is "public" or "private".
-func send(c *fiber.Ctx, e *encoder, m *rankcore.Meta, b *rankcore.Board, scope string, now time.Time) error {
-	h := &c.Response().Header
-	h.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
-	h.Set("Cache-Status", cacheStatus(m))
-	if m.Status != rankcore.Fresh && strictly(c) {
+// scope says who may keep an answer.
+type scope string
+
+const (
+	public  scope = "public"  // whoever stands between
+	private scope = "private" // the caller alone
+)
+
+// send answers with f, which is about m.
+func (r *read) send(f *form, m *rankcore.Meta, who scope) error {
+	h := &r.c.Response().Header
+	acceptVaries.set(h)
+	cacheStatus(m).set(h)
+	if m.Status != rankcore.Fresh && strictly(r.c) {
 		return refuseStale(m.Status, m.Reason)
 	}
-	c.Context().SetContentType(fiber.MIMEApplicationJSON)
-	c.Context().SetBody(e.buf)
 	if m.Status == rankcore.Updating {
-		h.Set(fiber.HeaderCacheControl, "no-store")
-		h.Set(fiber.HeaderRetryAfter, retryAfter)
+		r.c.Set(fiber.HeaderCacheControl, "no-store")
+		r.c.Set(fiber.HeaderRetryAfter, retryAfter)
+		f.sendBody(r.c)
 		return nil
 	}
-	age := max(now.Sub(m.AsOf), 0)
-	left := b.Freshness - age
+	r.lasts(m, who)
+	h.SetCanonical(etagName, f.tag)
+	if m.Status == rankcore.Fresh && r.c.Method() != fiber.MethodPost && matches(r.c, f.tag) {
+		notModified(r.c)
+		return nil
+	}
+	f.sendBody(r.c)
+	return nil
+}
+
+// lasts says how old the answer is, and how long it may be kept.
+func (r *read) lasts(m *rankcore.Meta, who scope) {
+	h := &r.c.Response().Header
+	age := max(r.now.Sub(m.AsOf), 0)
+	left := r.board.Freshness - age
 	if m.Status != rankcore.Fresh {
 		left = 0
 	}
-	h.Set(fiber.HeaderCacheControl, scope+", max-age="+seconds(left))
-	h.Set(fiber.HeaderAge, seconds(age))
-	tag := etag(m, e.digest())
-	h.Set(fiber.HeaderETag, tag)
-	if m.Status == rankcore.Fresh && c.Method() != fiber.MethodPost && matches(c.Get(fiber.HeaderIfNoneMatch), tag) {
-		notModified(c)
+	var text [48]byte
+	keep := append(append(text[:0], who...), ", max-age="...)
+	h.SetCanonical(cacheControlName, appendSeconds(keep, left))
+	h.SetCanonical(ageName, appendSeconds(text[:0], age))
+}
+
+// sendBody sends the body packed, where that was done and the caller takes it.
+func (f *form) sendBody(c *fiber.Ctx) {
+	body := f.body
+	if len(body) >= packFrom && c.Request().Header.HasAcceptEncodingBytes(gzipName) {
+		if packed := f.gzipped(); packed != nil {
+			c.Response().Header.SetContentEncodingBytes(gzipName)
+			body = packed
+		}
 	}
+	c.Response().Header.SetContentTypeBytes(jsonType)
+	c.Response().SetBodyRaw(body)
+}
+
+// sendJSON answers with v, on a line of its own.
+func sendJSON(c *fiber.Ctx, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	c.Response().Header.SetContentTypeBytes(jsonType)
+	c.Response().SetBodyRaw(append(body, '\n'))
 	return nil
 }
 
 // cacheStatus says what part memory had in an answer (RFC 9211). One that was asked for and not had is an older one.
-func cacheStatus(m *rankcore.Meta) string {
+func cacheStatus(m *rankcore.Meta) *header {
 	switch {
 	case m.Origin == rankcore.FromMemory:
-		return "rankgate; hit"
+		return hit
 	case m.Origin == rankcore.AskedAgain || m.Status == rankcore.Stale:
-		return "rankgate; fwd=stale"
+		return fwdStale
 	}
-	return "rankgate; fwd=miss"
+	return fwdMiss
 }
 
 // notModified makes the answer a 304 with the headers that it has.
@@ -77,26 +116,30 @@ func notModified(c *fiber.Ctx) {
 	c.Status(fiber.StatusNotModified)
 }
 
-// seconds are d's whole seconds, at least 0.
-func seconds(d time.Duration) string { return strconv.FormatInt(int64(max(d, 0)/time.Second), 10) }
-
-// etag names an answer weakly. The version alone does not: while a shard is out, or an estimate becomes exact,
-// bodies of one version differ. So a digest of all but as_of is part of it.
-func etag(m *rankcore.Meta, digest uint64) string {
-	return `W/"` + m.Version.String() + "-" + string(m.Status) + "-" + strconv.FormatUint(digest, 16) + `"`
+// appendTag appends an answer's ETag, a weak one. The version alone does not name it: while a shard is out, or an
+// estimate becomes exact, bodies of one version differ. So a digest of all but as_of is part of it.
+func appendTag(dst []byte, m *rankcore.Meta, digest uint64) []byte {
+	dst = m.Version.Append(append(dst, `W/"`...))
+	dst = append(append(dst, '-'), m.Status...)
+	dst = strconv.AppendUint(append(dst, '-'), digest, 16)
+	return append(dst, '"')
 }
 
-// matches compares an If-None-Match with tag, weakly.
-func matches(ifNoneMatch, tag string) bool {
-	opaque := strings.TrimPrefix(tag, "W/")
-	for one := range strings.SplitSeq(ifNoneMatch, ",") {
-		one = strings.TrimSpace(one)
-		if one == "*" || strings.TrimPrefix(one, "W/") == opaque {
+// matches reports whether the caller has what tag names (If-None-Match), compared weakly.
+func matches(c *fiber.Ctx, tag []byte) bool {
+	opaque := bytes.TrimPrefix(tag, weak)
+	for rest := c.Request().Header.PeekCanonical(noneMatchName); len(rest) > 0; {
+		var one []byte
+		one, rest, _ = bytes.Cut(rest, comma)
+		one = bytes.TrimSpace(one)
+		if string(one) == "*" || bytes.Equal(bytes.TrimPrefix(one, weak), opaque) {
 			return true
 		}
 	}
 	return false
 }
+
+var weak, comma = []byte("W/"), []byte(",")
 
 // refuseStale is what a caller gets instead who wants a fresh answer or none.
 func refuseStale(s rankcore.Status, why rankcore.Reason) error {

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"context"
 	"mime"
 	"slices"
 	"time"
@@ -14,34 +13,25 @@ import (
 
 // ranks answers POST /v1/boards/{board}/ranks. It reads, so it needs no service credential.
 func (g *Gateway) ranks(c *fiber.Ctx) error {
-	now := time.Now()
-	b, err := g.board(c)
-	if err != nil {
+	var r read
+	if err := r.begin(g, c, "season"); err != nil {
 		return err
 	}
-	p, err := query(c, "season")
-	if err != nil {
-		return err
+	r.fail(wantJSON(c))
+	q := rankcore.RanksQuery{Board: r.board, Season: r.season, Users: r.users()}
+	q.Since = r.since()
+	if r.err != nil {
+		return r.err
 	}
-	season, err := p.season(b, now)
-	if err != nil {
-		return err
-	}
-	if err := wantJSON(c); err != nil {
-		return err
-	}
-	q := rankcore.RanksQuery{Board: b, Season: season.ID}
-	if q.Users, err = rankcore.ParseUsers(c.Body()); err != nil {
-		return err
-	}
-	if q.Since, err = g.since(c, b); err != nil {
-		return err
-	}
-	batch := g.readRanks(q, now)
-	e := g.buffers.Get().(*encoder)
-	defer g.buffers.Put(e)
-	e.ranks(&q, batch)
-	return send(c, e, &batch.Meta, b, "private", now)
+	batch := g.readRanks(q, r.now)
+	return r.send(g.encode(&batch.Meta, func(e *encoder) { e.ranks(&q, batch) }), &batch.Meta, private)
+}
+
+// users are those that the body names.
+func (r *read) users() []rankcore.UserID {
+	users, err := rankcore.ParseUsers(r.c.Body())
+	r.fail(err)
+	return users
 }
 
 // wantJSON refuses a body that does not say that it is plain JSON.
@@ -58,24 +48,14 @@ func wantJSON(c *fiber.Ctx) error {
 
 // readRanks asks the reader and answers "updating" where it has none, or one about others.
 func (g *Gateway) readRanks(q rankcore.RanksQuery, now time.Time) *rankcore.Standings {
-	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
-	defer cancel()
-	batch, err := g.cfg.Reader.Ranks(ctx, q)
+	batch, err := g.cfg.Reader.Ranks(g.deadlines.at(now), q)
 	if err == nil && batch.Status != rankcore.Updating && !isAbout(batch, q.Users) {
 		err = errOtherUser
 	}
 	if err != nil {
 		return &rankcore.Standings{Meta: g.unanswered(q.Board.ID, q.Season, now, err)}
 	}
-	if batch.AsOf.IsZero() { // nothing is known, as of now
-		m := batch.Meta
-		m.AsOf = now
-		return batch.With(m)
-	}
-	if lacks(&batch.Meta, q.Since) {
-		return batch.With(behind(batch.Meta))
-	}
-	return batch
+	return settled(batch, &batch.Meta, q.Since, now)
 }
 
 func isAbout(batch *rankcore.Standings, users []rankcore.UserID) bool {
@@ -107,5 +87,6 @@ func (e *encoder) ranks(q *rankcore.RanksQuery, batch *rankcore.Standings) {
 			e.raw(`}`)
 		}
 	}
-	e.raw(`]}`)
+	e.raw(`]`)
+	e.end()
 }

@@ -32,7 +32,7 @@ type boardAnswer struct {
 	Total            *int64            `json:"total"` // null while updating
 	Message          string            `json:"message,omitempty"`
 
-	cache string // for Cache-Status
+	cache *header // Cache-Status
 }
 
 // seasonAnswer is a running season. The season without an end has no times.
@@ -45,71 +45,65 @@ type seasonAnswer struct {
 
 // describeBoard answers GET /v1/boards/{board}.
 func (g *Gateway) describeBoard(c *fiber.Ctx) error {
-	now := time.Now()
-	b, err := g.board(c)
-	if err != nil {
+	var r read
+	if err := r.begin(g, c, "season"); err != nil {
 		return err
 	}
-	p, err := query(c, "season")
-	if err != nil {
-		return err
+	since := r.since()
+	if r.err != nil {
+		return r.err
 	}
-	season, err := p.season(b, now)
-	if err != nil {
-		return err
-	}
-	since, err := g.since(c, b)
-	if err != nil {
-		return err
-	}
-	answer := g.boardAnswer(b, season.ID, since, now)
-	c.Set("Cache-Status", answer.cache)
-	c.Set(fiber.HeaderCacheControl, "no-cache")
+	answer := g.boardAnswer(r.board, r.season, since, r.now)
+	answer.cache.set(&c.Response().Header)
 	if answer.Status == rankcore.Updating {
-		c.Set(fiber.HeaderCacheControl, "no-store")
 		c.Set(fiber.HeaderRetryAfter, retryAfter)
 	}
-	c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
-	if answer.Status != rankcore.Fresh && strictly(c) {
-		return refuseStale(answer.Status, answer.Reason)
+	return sendBoards(c, answer, answer)
+}
+
+// sendBoards answers with body, which holds what is said of boards. It is looked after each time.
+func sendBoards(c *fiber.Ctx, body any, boards ...boardAnswer) error {
+	acceptVaries.set(&c.Response().Header)
+	keep := "no-cache"
+	for i := range boards {
+		if boards[i].Status != rankcore.Fresh && strictly(c) {
+			return refuseStale(boards[i].Status, boards[i].Reason)
+		}
+		if boards[i].Status == rankcore.Updating {
+			keep = "no-store"
+		}
 	}
-	return c.JSON(answer)
+	c.Set(fiber.HeaderCacheControl, keep)
+	return sendJSON(c, body)
 }
 
 // listBoards answers GET /v1/boards. With a season it lists the boards that keep it.
 func (g *Gateway) listBoards(c *fiber.Ctx) error {
-	now := time.Now()
-	p, err := query(c, "season")
-	if err != nil {
+	now := c.Context().Time()
+	var p params
+	if err := p.read(c, []string{"season"}); err != nil {
 		return err
 	}
 	answers := make([]boardAnswer, len(g.cfg.Boards))
 	var wait sync.WaitGroup
+	defer wait.Wait()
 	n := 0
 	for _, b := range g.cfg.Boards {
-		season, err := p.season(b, now)
+		season, err := g.calendars[b.ID].season(p.get("season"), now)
 		if errors.Is(err, rankcore.ErrNoSeason) {
 			continue
 		}
 		if err != nil {
-			wait.Wait()
 			return err
 		}
 		answer := &answers[n]
 		n++
-		wait.Go(func() { *answer = g.boardAnswer(b, season.ID, time.Time{}, now) })
+		wait.Go(func() { *answer = g.boardAnswer(b, season, time.Time{}, now) })
 	}
 	wait.Wait()
-	for _, a := range answers[:n] {
-		if a.Status != rankcore.Fresh && strictly(c) {
-			return refuseStale(a.Status, a.Reason)
-		}
-	}
-	c.Set(fiber.HeaderCacheControl, "no-cache")
-	c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
-	return c.JSON(struct {
+	return sendBoards(c, struct {
 		Boards []boardAnswer `json:"boards"`
-	}{answers[:n]})
+	}{answers[:n]}, answers[:n]...)
 }
 
 func (g *Gateway) boardAnswer(b *rankcore.Board, season rankcore.SeasonID, since, now time.Time) boardAnswer {

@@ -44,6 +44,9 @@ func (e *encoder) begin(b *rankcore.Board, season rankcore.SeasonID) {
 	e.raw(`,`)
 }
 
+// end ends an answer, and its line: who reads it in a terminal finds the prompt on a line of its own.
+func (e *encoder) end() { e.raw("}\n") }
+
 // meta writes what every answer says of itself, from status to total.
 func (e *encoder) meta(m *rankcore.Meta) {
 	e.raw(`"status":`)
@@ -56,8 +59,9 @@ func (e *encoder) meta(m *rankcore.Meta) {
 	e.asOf = len(e.buf)
 	e.buf = appendTime(e.buf, m.AsOf)
 	e.asOfEnd = len(e.buf)
-	e.raw(`,"version":`)
-	e.string(m.Version.String())
+	e.raw(`,"version":"`)
+	e.buf = m.Version.Append(e.buf)
+	e.raw(`"`)
 	if m.Status == rankcore.Updating {
 		e.raw(`,"total":null,"message":"ranking updating"`)
 		return

@@ -61,7 +61,7 @@ func TestCursors(t *testing.T) {
 	}
 	e.get("/v1/boards/coins/entries?season=week&cursor=" + next).problem(badRequest)
 	e.get("/v1/boards/power/entries?cursor=" + next).problem(badRequest)
-	b := e.byID["coins"]
+	b := e.calendars["coins"].board
 	old := rankcore.Cursor{Season: "day:2001-01-01", After: rankcore.Place{Score: 1, User: "a"}}.Encode(b)
 	e.get("/v1/boards/coins/entries?cursor=" + old).problem(unknownSeason)
 	odd := rankcore.Cursor{Season: "fortnight"}.Encode(b)

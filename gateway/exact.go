@@ -25,35 +25,33 @@ const quotaWithin = 250 * time.Millisecond
 
 // exactRank answers precision=exact. Whatever keeps it from telling whose unit it is, or from taking one, costs
 // exactness alone: then the answer is what auto says. An answer that is not exact costs nothing.
-func (g *Gateway) exactRank(c *fiber.Ctx, q rankcore.RankQuery, now time.Time) error {
+func (g *Gateway) exactRank(r read, q rankcore.RankQuery) error {
 	auto := q
 	auto.Precision = rankcore.Auto
-	requester, err := g.cfg.Auth.Users.requester(c, q.User)
+	requester, err := g.cfg.Auth.Users.requester(r.c, q.User)
 	if errors.Is(err, identity.ErrNoKeys) {
-		return g.plainRank(c, auto, now)
+		return r.plainRank(auto)
 	}
 	if err != nil {
 		return err
 	}
 	if g.cfg.Quota == nil {
-		return g.plainRank(c, q, now)
+		return r.plainRank(q)
 	}
-	x := &exact{g: g, c: c, q: q, auto: auto, now: now}
-	if x.claim, x.repeats, err = claim(c, q, requester, g.cfg.Quota.PerDay, now); err != nil {
+	x := &exact{read: r, q: q, auto: auto}
+	if x.claim, x.repeats, err = claim(r.c, q, requester, g.cfg.Quota.PerDay, r.now); err != nil {
 		return err
 	}
 	if x.claim.Limit == 0 {
-		return x.refuse(quota.Grant{Now: now, Start: x.claim.Days[1], Reset: x.claim.Days[2]}, "Exact ranks are off here.")
+		return x.refuse(quota.Grant{Now: r.now, Start: x.claim.Days[1], Reset: x.claim.Days[2]}, "Exact ranks are off here.")
 	}
 	return x.answer()
 }
 
 // exact is one question for an exact rank that costs a unit.
 type exact struct {
-	g       *Gateway
-	c       *fiber.Ctx
+	read
 	q, auto rankcore.RankQuery
-	now     time.Time
 	claim   quota.Claim
 	repeats bool // the caller may send the same request again, and named it
 }
@@ -91,18 +89,21 @@ func (x *exact) answer() error {
 		x.release()
 		return err
 	}
-	e := x.g.buffers.Get().(*encoder)
-	defer x.g.buffers.Put(e)
-	e.rank(x.q.Board, s)
+	f := x.g.standingForm(x.board, s)
 	if s.Precision != rankcore.Exact || s.Status == rankcore.Updating || s.Status != rankcore.Fresh && strictly(x.c) {
 		x.release()
-		return send(x.c, e, &s.Meta, x.q.Board, "private", x.now)
+		return x.send(f, &s.Meta, private)
 	}
+	return x.confirm(f, &s.Meta)
+}
+
+// confirm spends the unit and answers with f, which is about m.
+func (x *exact) confirm(f *form, m *rankcore.Meta) error {
 	var keep []byte
 	if x.repeats {
-		keep = keepAnswer(&s.Meta, e)
+		keep = f.keep(m)
 	}
-	grant, err = x.step(func(ctx context.Context) (quota.Grant, error) { return x.g.cfg.Quota.Store.Confirm(ctx, x.claim, keep) })
+	grant, err := x.step(func(ctx context.Context) (quota.Grant, error) { return x.g.cfg.Quota.Store.Confirm(ctx, x.claim, keep) })
 	switch {
 	case err != nil:
 		if !x.repeats { // else its repetition finds the answer, if it was spent
@@ -110,33 +111,31 @@ func (x *exact) answer() error {
 		}
 		return x.unrationed(err)
 	case !grant.Granted: // it took so long that the reservation lapsed
-		return x.g.plainRank(x.c, x.auto, x.now)
+		return x.plainRank(x.auto)
 	case len(grant.Kept) > 0:
 		return x.repeat(grant)
 	}
 	x.g.metrics.exactSpent.Inc()
 	x.limits(grant)
-	return send(x.c, e, &s.Meta, x.q.Board, "private", x.now)
+	return x.send(f, m, private)
 }
 
 // repeat answers what the request was answered before.
 func (x *exact) repeat(grant quota.Grant) error {
-	e := x.g.buffers.Get().(*encoder)
-	defer x.g.buffers.Put(e)
-	m, err := e.keptAnswer(grant.Kept)
+	f, m, err := keptForm(grant.Kept)
 	if err != nil {
 		return x.unrationed(err)
 	}
 	x.g.metrics.exactRepeated.Inc()
 	x.limits(grant)
-	return send(x.c, e, m, x.q.Board, "private", x.now)
+	return x.send(f, m, private)
 }
 
 // unrationed answers what auto says, since no unit can be counted.
 func (x *exact) unrationed(cause error) error {
 	x.g.metrics.exactUncounted.Inc()
-	x.g.log.Debug("the quota store did not answer, so the rank is what auto says", "board", x.q.Board.ID, "cause", cause)
-	return x.g.plainRank(x.c, x.auto, x.now)
+	x.g.log.Debug("the quota store did not answer, so the rank is what auto says", "board", x.board.ID, "cause", cause)
+	return x.plainRank(x.auto)
 }
 
 // refuse answers 429, with what auto says.
@@ -145,13 +144,10 @@ func (x *exact) refuse(grant quota.Grant, why string) error {
 	if err != nil {
 		return err
 	}
-	e := x.g.buffers.Get().(*encoder)
-	defer x.g.buffers.Put(e)
-	e.rank(x.q.Board, s)
 	x.g.metrics.exactRefused.Inc()
 	x.limits(grant)
 	x.c.Set(fiber.HeaderRetryAfter, strconv.FormatInt(max(grant.ResetIn(), 1), 10))
-	return &spent{why, append([]byte(nil), e.buf...)}
+	return &spent{why, x.g.standingForm(x.board, s).body}
 }
 
 // limits tells the quota in the answer's headers (draft-ietf-httpapi-ratelimit-headers).

@@ -70,8 +70,10 @@ type Gateway struct {
 	cors    origins
 	limits  *limiter
 	metrics *metrics
-	byID    map[rankcore.BoardID]*rankcore.Board
 	buffers sync.Pool // of *encoder
+
+	calendars map[rankcore.BoardID]*calendar
+	deadlines deadlines
 
 	quotaRest rest
 
@@ -99,14 +101,15 @@ func New(cfg Config) (*Gateway, error) {
 		keys:    keys,
 		cors:    cfg.Origins,
 		metrics: newMetrics(cfg.Registerer),
-		byID:    make(map[rankcore.BoardID]*rankcore.Board, len(cfg.Boards)),
 		buffers: sync.Pool{New: func() any { return new(encoder) }},
+
+		calendars: make(map[rankcore.BoardID]*calendar, len(cfg.Boards)),
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}
 	for _, b := range cfg.Boards {
-		g.byID[b.ID] = b
+		g.calendars[b.ID] = newCalendar(b)
 	}
 	g.waits, g.endWaits = context.WithCancel(context.Background())
 	g.hub = newHub(g)

@@ -28,12 +28,12 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 
 // asset is a file at a path, and what a page made of it may do.
 type asset struct {
-	path, mime, policy, tag string
-	body                    []byte
+	path, mime, policy string
+	tag, body          []byte
 }
 
 func newAsset(path string, body []byte, mime, policy string) *asset {
-	return &asset{path, mime, policy, fmt.Sprintf(`"%x"`, xxhash.Sum64(body)), body}
+	return &asset{path, mime, policy, fmt.Appendf(nil, `"%x"`, xxhash.Sum64(body)), body}
 }
 
 // embedded is an asset from files.
@@ -48,8 +48,8 @@ func embedded(path, file, mime string) *asset {
 // serve answers with the file. It may be kept, and must be asked after: a new release shows at once.
 func (a *asset) serve(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderCacheControl, "no-cache")
-	c.Set(fiber.HeaderETag, a.tag)
-	if matches(c.Get(fiber.HeaderIfNoneMatch), a.tag) {
+	c.Response().Header.SetCanonical(etagName, a.tag)
+	if matches(c, a.tag) {
 		notModified(c)
 		return nil
 	}

@@ -1,32 +1,31 @@
 package gateway
 
 import (
-	"errors"
+	"cmp"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/utils"
 
 	"rankgate/rankcore"
 )
 
-// board is the board that the path names.
-func (g *Gateway) board(c *fiber.Ctx) (*rankcore.Board, error) {
+// calendar is the calendar of the board that the path names.
+func (g *Gateway) calendar(c *fiber.Ctx) (*calendar, error) {
 	name, err := unescape(c.Params("board"), false)
 	if err != nil {
 		return nil, err
 	}
-	b, ok := g.byID[rankcore.BoardID(name)]
+	k, ok := g.calendars[rankcore.BoardID(name)]
 	if !ok {
 		return nil, unknownBoard.because("GET /v1/boards lists the boards there are.")
 	}
-	return b, nil
+	return k, nil
 }
 
-// user is the user that the path names.
-func user(c *fiber.Ctx) (rankcore.UserID, error) {
+// pathUser is the user that the path names, a view into the request.
+func pathUser(c *fiber.Ctx) (rankcore.UserID, error) {
 	name, err := unescape(c.Params("user"), false)
 	if err != nil {
 		return "", err
@@ -38,9 +37,12 @@ func user(c *fiber.Ctx) (rankcore.UserID, error) {
 	return u, nil
 }
 
-// unescape decodes percent-encoding once and always copies: Fiber's strings are views into a buffer that the
-// next request reuses. In a query, plus is a space.
+// unescape decodes percent-encoding once. What has none is returned as it is, which for a part of a request is a view
+// into a buffer that the next request reuses. In a query, plus is a space.
 func unescape(s string, query bool) (string, error) {
+	if strings.IndexByte(s, '%') < 0 && (!query || strings.IndexByte(s, '+') < 0) {
+		return s, nil
+	}
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		switch {
@@ -71,77 +73,53 @@ func unhex(c byte) int {
 	return -1
 }
 
-// params are a query's parameters.
-type params []struct{ name, value string }
+// maxParams is the most that a path takes.
+const maxParams = 5
 
-// query reads the query, which may have the named parameters, each once and not empty. A parameter that the
-// route does not know is refused: a misspelt one would silently change the answer.
-func query(c *fiber.Ctx, names ...string) (params, error) {
-	raw := c.Context().URI().QueryString()
-	if len(raw) == 0 {
-		return nil, nil
-	}
-	var read params
-	for pair := range strings.SplitSeq(string(raw), "&") {
+// params are a query's parameters. Their values may be views into the request.
+type params struct {
+	n     int
+	given [maxParams]struct{ name, value string }
+}
+
+// read reads the query, which may have the parameters that the path takes, each once and not empty. One that it does
+// not take is refused: a misspelt one would silently change the answer.
+func (p *params) read(c *fiber.Ctx, takes []string) error {
+	for rest := utils.UnsafeString(c.Context().URI().QueryString()); rest != ""; {
+		var pair string
+		pair, rest, _ = strings.Cut(rest, "&")
 		if pair == "" {
 			continue
 		}
 		name, value, _ := strings.Cut(pair, "=")
 		name, err := unescape(name, true)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if value, err = unescape(value, true); err != nil {
-			return nil, err
+			return err
 		}
+		at := slices.Index(takes, name)
 		switch {
-		case !slices.Contains(names, name):
-			return nil, badRequest.because("an unknown query parameter: this path takes " + takes(names))
-		case read.get(name) != "":
-			return nil, badRequest.because("the query parameter " + name + " is given twice")
+		case at < 0:
+			return badRequest.because("an unknown query parameter: this path takes " + cmp.Or(strings.Join(takes, ", "), "none"))
+		case p.get(name) != "":
+			return badRequest.because("the query parameter " + takes[at] + " is given twice")
 		case value == "":
-			return nil, badRequest.because("the query parameter " + name + " is empty")
+			return badRequest.because("the query parameter " + takes[at] + " is empty")
 		}
-		read = append(read, struct{ name, value string }{name, value})
+		p.given[p.n].name, p.given[p.n].value = takes[at], value
+		p.n++
 	}
-	return read, nil
-}
-
-func takes(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
+	return nil
 }
 
 // get is the parameter's value; "" means that it is not given.
-func (p params) get(name string) string {
-	for _, param := range p {
-		if param.name == name {
-			return param.value
+func (p *params) get(name string) string {
+	for i := range p.given[:p.n] {
+		if p.given[i].name == name {
+			return p.given[i].value
 		}
 	}
 	return ""
-}
-
-// season is the season asked for, by the board's calendar.
-func (p params) season(b *rankcore.Board, now time.Time) (rankcore.Season, error) {
-	s, err := b.ParseSeason(p.get("season"), now)
-	if err != nil && !errors.Is(err, rankcore.ErrNoSeason) {
-		err = badRequest.because(err.Error())
-	}
-	return s, err
-}
-
-// count is a parameter that counts rows: digits only, from least on. Without it, it is what otherwise says.
-func (p params) count(name string, least, otherwise int) (int, error) {
-	text := p.get(name)
-	if text == "" {
-		return otherwise, nil
-	}
-	n, err := strconv.ParseUint(text, 10, 31)
-	if err != nil || int(n) < least {
-		return 0, badRequest.because(name + " is a whole number, at least " + strconv.Itoa(least))
-	}
-	return int(n), nil
 }

@@ -22,7 +22,7 @@ var notYet = time.Unix(math.MaxInt32, 0)
 // since is the moment from which on what is read from the shards includes the write that If-Position-Applied names;
 // zero without that header. It waits for that moment a little.
 func (g *Gateway) since(c *fiber.Ctx, b *rankcore.Board) (time.Time, error) {
-	named := c.Request().Header.Peek("If-Position-Applied")
+	named := c.Request().Header.PeekCanonical(positionAppliedName)
 	if len(named) == 0 {
 		return time.Time{}, nil
 	}
@@ -62,14 +62,6 @@ func lacks(m *rankcore.Meta, since time.Time) bool {
 func behind(m rankcore.Meta) rankcore.Meta {
 	m.Status, m.Reason = rankcore.Stale, rankcore.ApplierBehind
 	return m
-}
-
-// pageSince is page, and says so where it may lack a write.
-func pageSince(page *rankcore.Page, since time.Time) *rankcore.Page {
-	if !lacks(&page.Meta, since) {
-		return page
-	}
-	return &rankcore.Page{Meta: behind(page.Meta), Entries: page.Entries, More: page.More} // the page is shared
 }
 
 // unsure is the Meta of an answer about somebody who has no rank, while a write that may give one is not applied.

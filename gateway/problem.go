@@ -128,7 +128,7 @@ func writeProblem(ctx *fasthttp.RequestCtx, err error) int {
 	h := &ctx.Response.Header
 	ctx.SetStatusCode(k.status)
 	ctx.SetContentType("application/problem+json")
-	ctx.SetBody(body)
+	ctx.SetBody(append(body, '\n'))
 	h.Set(fiber.HeaderCacheControl, "no-store")
 	switch k.status {
 	case fiber.StatusServiceUnavailable:

@@ -1,9 +1,9 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -13,92 +13,61 @@ import (
 
 // rank answers GET /v1/boards/{board}/users/{user}/rank.
 func (g *Gateway) rank(c *fiber.Ctx) error {
-	now := time.Now()
-	b, err := g.board(c)
-	if err != nil {
+	var r read
+	if err := r.begin(g, c, "precision", "season"); err != nil {
 		return err
 	}
-	q, err := rankQuery(c, b, now)
-	if err != nil {
-		return err
-	}
-	if q.Since, err = g.since(c, b); err != nil {
-		return err
+	q := rankcore.RankQuery{Board: r.board, Season: r.season, User: r.user(), Precision: r.precision()}
+	q.Since = r.since()
+	if r.err != nil {
+		return r.err
 	}
 	if q.Precision == rankcore.Exact {
-		return g.exactRank(c, q, now)
+		q.User = rankcore.UserID(strings.Clone(string(q.User))) // it may be the requester, whom the quota remembers
+		return g.exactRank(r, q)
 	}
-	return g.plainRank(c, q, now)
+	return r.plainRank(q)
+}
+
+// precision is how well the rank is to be known. Whoever asks without wanting the body pays nothing.
+func (r *read) precision() rankcore.Precision {
+	text := r.params.get("precision")
+	if text == "" {
+		return rankcore.Auto
+	}
+	var p rankcore.Precision
+	if p.UnmarshalText([]byte(text)) != nil {
+		r.fail(badRequest.because("precision is auto, approx or exact"))
+	}
+	if r.c.Method() == fiber.MethodHead {
+		return rankcore.Auto
+	}
+	return p
 }
 
 // plainRank answers where a user stands, at nobody's cost.
-func (g *Gateway) plainRank(c *fiber.Ctx, q rankcore.RankQuery, now time.Time) error {
-	s, err := g.readRank(q, now)
+func (r *read) plainRank(q rankcore.RankQuery) error {
+	s, err := r.g.readRank(q, r.now)
 	if err != nil {
 		return err
 	}
-	e := g.buffers.Get().(*encoder)
-	defer g.buffers.Put(e)
-	e.rank(q.Board, s)
-	return send(c, e, &s.Meta, q.Board, "private", now)
-}
-
-// rankQuery reads the user, precision and season.
-func rankQuery(c *fiber.Ctx, b *rankcore.Board, now time.Time) (rankcore.RankQuery, error) {
-	q := rankcore.RankQuery{Board: b, Precision: rankcore.Auto}
-	p, err := query(c, "precision", "season")
-	if err != nil {
-		return q, err
-	}
-	if q.User, err = user(c); err != nil {
-		return q, err
-	}
-	season, err := p.season(b, now)
-	if err != nil {
-		return q, err
-	}
-	q.Season = season.ID
-	if text := p.get("precision"); text != "" {
-		if q.Precision.UnmarshalText([]byte(text)) != nil {
-			return q, badRequest.because("precision is auto, approx or exact")
-		}
-	}
-	if c.Method() == fiber.MethodHead { // whoever asks without wanting the body pays nothing
-		q.Precision = rankcore.Auto
-	}
-	return q, nil
+	return r.send(r.g.standingForm(q.Board, s), &s.Meta, private)
 }
 
 var errOtherUser = errors.New("the reader answered for another user")
 
 // readRank asks the reader and answers "updating" where it has no answer. It fails only with ErrNotRanked.
 func (g *Gateway) readRank(q rankcore.RankQuery, now time.Time) (*rankcore.Standing, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
-	defer cancel()
-	s, err := g.cfg.Reader.Rank(ctx, q)
-	switch {
-	case errors.Is(err, rankcore.ErrNotRanked) && q.Since.Equal(notYet):
-		return &rankcore.Standing{Meta: unsure(q.Season, now), User: q.User}, nil
-	case errors.Is(err, rankcore.ErrNotRanked):
-		return nil, rankcore.ErrNotRanked
-	case err == nil && s.User != q.User:
+	s, err := g.cfg.Reader.Rank(g.deadlines.at(now), q)
+	if err == nil && s.User != q.User {
 		// Nobody is ever shown somebody else's standing, whatever mixed up the replies behind.
 		err = errOtherUser
 	}
 	if err != nil {
-		return &rankcore.Standing{Meta: g.unanswered(q.Board.ID, q.Season, now, err), User: q.User}, nil
+		m, err := g.unfound(q.Board.ID, q.Season, q.Since, now, err)
+		return &rankcore.Standing{Meta: m, User: q.User}, err
 	}
-	if s.AsOf.IsZero() { // nothing is known, as of now
-		dated := *s
-		dated.AsOf = now
-		return &dated, nil
-	}
-	if lacks(&s.Meta, q.Since) {
-		late := *s
-		late.Meta = behind(s.Meta)
-		return &late, nil
-	}
-	return s, nil
+	return settled(s, &s.Meta, q.Since, now), nil
 }
 
 func (e *encoder) rank(b *rankcore.Board, s *rankcore.Standing) {
@@ -108,11 +77,12 @@ func (e *encoder) rank(b *rankcore.Board, s *rankcore.Standing) {
 	e.raw(`,`)
 	e.meta(&s.Meta)
 	if s.Status == rankcore.Updating {
-		e.raw(`,"rank":null}`)
+		e.raw(`,"rank":null`)
+		e.end()
 		return
 	}
 	e.standing(b, s)
-	e.raw(`}`)
+	e.end()
 }
 
 // standing writes where a user stands.

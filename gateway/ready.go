@@ -36,7 +36,7 @@ const healthWithin = time.Second
 // livez answers GET /livez: the process is there. It never looks outside.
 func (g *Gateway) livez(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	return c.JSON(struct {
+	return sendJSON(c, struct {
 		Status State `json:"status"`
 	}{OK})
 }
@@ -64,5 +64,5 @@ func (g *Gateway) readyz(c *fiber.Ctx) error {
 		c.Status(fiber.StatusServiceUnavailable).Set(fiber.HeaderRetryAfter, retryAfter)
 	}
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	return c.JSON(answer)
+	return sendJSON(c, answer)
 }

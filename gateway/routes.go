@@ -10,7 +10,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// routes is the table of everything there is. Fiber answers HEAD by the handlers of GET.
+// routes is the table of everything there is. Fiber answers HEAD by the handlers of GET, and looks from the top down:
+// first stands what is asked for most.
 func (g *Gateway) routes() {
 	g.get("/livez", g.livez)
 	g.get("/readyz", g.readyz)
@@ -23,13 +24,13 @@ func (g *Gateway) routes() {
 	if g.cfg.Reader == nil {
 		return
 	}
-	g.get("/v1/boards", g.listBoards)
-	g.get("/v1/boards/:board", g.describeBoard)
 	g.get("/v1/boards/:board/top", g.top)
-	g.get("/v1/boards/:board/stream", g.streamTop)
-	g.get("/v1/boards/:board/entries", g.entries)
 	g.get("/v1/boards/:board/users/:user/rank", g.rank)
 	g.get("/v1/boards/:board/users/:user/around", g.around)
+	g.get("/v1/boards/:board/stream", g.streamTop)
+	g.get("/v1/boards/:board/entries", g.entries)
+	g.get("/v1/boards/:board", g.describeBoard)
+	g.get("/v1/boards", g.listBoards)
 	g.add(fiber.MethodPost, "/v1/boards/:board/ranks", g.ranks)
 	g.add(fiber.MethodPost, "/v1/boards/:board/scores", g.postScores)
 	g.add(fiber.MethodDelete, "/v1/boards/:board/users/:user", g.removeUser)
@@ -53,7 +54,6 @@ func (g *Gateway) add(method, path string, h fiber.Handler) {
 func (g *Gateway) routed(name string, h fiber.Handler) fiber.Handler {
 	route := g.metrics.route(name)
 	return func(c *fiber.Ctx) error {
-		start := time.Now()
 		if err := g.recovered(c, h); err != nil {
 			level := slog.LevelDebug // also for 503: an outage would fill the log, and the layer behind tells it once
 			status := writeProblem(c.Context(), err)
@@ -62,7 +62,7 @@ func (g *Gateway) routed(name string, h fiber.Handler) fiber.Handler {
 			}
 			g.log.Log(context.Background(), level, "a request was refused", "route", name, "status", status, "cause", err)
 		}
-		route.took(c.Response().StatusCode(), time.Since(start))
+		route.took(c.Response().StatusCode(), time.Since(c.Context().Time()))
 		return nil
 	}
 }

@@ -55,15 +55,15 @@ func (g *Gateway) write(c *fiber.Ctx, read func(*rankcore.Board) ([]rankcore.Op,
 	if err != nil {
 		return err
 	}
-	b, err := g.board(c)
+	k, err := g.calendar(c)
 	if err != nil {
 		return err
 	}
-	p, err := query(c, "wait")
-	if err != nil {
+	var p params
+	if err := p.read(c, []string{"wait"}); err != nil {
 		return err
 	}
-	wait := p.get("wait")
+	b, wait := k.board, p.get("wait")
 	if wait != "" && wait != "applied" {
 		return badRequest.because("wait is applied, or is left out")
 	}
@@ -91,7 +91,7 @@ func (g *Gateway) write(c *fiber.Ctx, read func(*rankcore.Board) ([]rankcore.Op,
 		}
 	}
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	return c.Status(status).JSON(answer)
+	return sendJSON(c.Status(status), answer)
 }
 
 // nameOps gives every operation without an id a random one. The log is told it, so a copy that a retry makes

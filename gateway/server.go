@@ -67,7 +67,7 @@ func bodyLimit(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 // front comes before the routes, for what Fiber would answer in its own words.
 func (g *Gateway) front(routes fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
-		ctx.Response.Header.Set(fiber.HeaderXContentTypeOptions, "nosniff")
+		noSniff.set(&ctx.Response.Header)
 		if g.stopping.Load() {
 			ctx.SetConnectionClose() // so that the next request goes elsewhere, and none meets a closed connection
 		}

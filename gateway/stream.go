@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,13 +29,13 @@ const (
 // streamTop answers GET /v1/boards/{board}/stream: the top rows now, and again whenever they change. Every event is
 // whole, so a listener that comes back with Last-Event-ID has missed nothing that the first event does not tell.
 func (g *Gateway) streamTop(c *fiber.Ctx) error {
-	b, err := g.board(c)
-	if err != nil {
+	var r read
+	if err := r.begin(g, c, "limit", "season"); err != nil {
 		return err
 	}
-	t, err := streamed(c, b, time.Now())
-	if err != nil {
-		return err
+	t := topic{board: r.board, season: strings.Clone(r.params.get("season")), limit: r.limit(min(defaultStreamed, r.board.Head), r.board.Head)}
+	if r.err != nil {
+		return r.err
 	}
 	if c.Method() == fiber.MethodHead {
 		streamHeaders(c)
@@ -62,21 +63,6 @@ func (g *Gateway) streamTop(c *fiber.Ctx) error {
 		f.tell(conn, w, g.hub.beat)
 	})
 	return nil
-}
-
-// streamed reads limit and season.
-func streamed(c *fiber.Ctx, b *rankcore.Board, now time.Time) (topic, error) {
-	t := topic{board: b}
-	p, err := query(c, "limit", "season")
-	if err != nil {
-		return t, err
-	}
-	if _, err = p.season(b, now); err != nil {
-		return t, err
-	}
-	t.season = p.get("season")
-	t.limit, err = p.limit(min(defaultStreamed, b.Head), b.Head)
-	return t, err
 }
 
 func streamHeaders(c *fiber.Ctx) {
@@ -115,17 +101,15 @@ func (g *Gateway) topOf(t topic, now time.Time) (*rankcore.Page, error) {
 	return g.readTop(rankcore.TopQuery{Board: t.board, Season: season.ID, Limit: t.limit}, now), nil
 }
 
-// topEvent is a page as an event.
+// topEvent is a page as an event. Its data is the body that GET has, without the line's end.
 func (g *Gateway) topEvent(b *rankcore.Board, page *rankcore.Page) []byte {
-	e := g.buffers.Get().(*encoder)
-	defer g.buffers.Put(e)
-	e.top(b, page)
-	event := make([]byte, 0, len(e.buf)+80)
+	body := g.topForm(b, page).body
+	event := make([]byte, 0, len(body)+80)
 	event = append(event, "event: top\nid: "...)
-	event = append(event, page.Version.String()...)
+	event = page.Version.Append(event)
 	event = append(event, "\ndata: "...)
-	event = append(event, e.buf...) // JSON without line breaks
-	return append(event, "\n\n"...)
+	event = append(event, body...)
+	return append(event, '\n')
 }
 
 // streamCount bounds the streams that are open. Safe for concurrent use.

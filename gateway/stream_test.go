@@ -289,7 +289,7 @@ func TestStopEndsStreams(t *testing.T) {
 	if !e.closed() {
 		t.Error("a stream is left")
 	}
-	if _, ok := e.hub.listen(topic{board: e.byID["power"], limit: 1}); ok {
+	if _, ok := e.hub.listen(topic{board: e.calendars["power"].board, limit: 1}); ok {
 		t.Error("a stopped gateway starts a feed")
 	}
 }

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"strings"
+
 	"github.com/gofiber/fiber/v2"
 
 	"rankgate/rankcore"
@@ -18,10 +20,10 @@ func (g *Gateway) showUser(c *fiber.Ctx) error { return g.writeUser(c, rankcore.
 // writeUser writes one operation that the path says all about. A body is not read.
 func (g *Gateway) writeUser(c *fiber.Ctx, k rankcore.OpKind) error {
 	return g.write(c, func(*rankcore.Board) ([]rankcore.Op, error) {
-		u, err := user(c)
+		u, err := pathUser(c)
 		if err != nil {
 			return nil, err
 		}
-		return []rankcore.Op{{User: u, Kind: k}}, nil
+		return []rankcore.Op{{User: rankcore.UserID(strings.Clone(string(u))), Kind: k}}, nil
 	})
 }

@@ -57,12 +57,12 @@ func (g *Gateway) verify(c *fiber.Ctx) error {
 	if _, err := g.keys.writer(&c.Request().Header); err != nil {
 		return err
 	}
-	b, err := g.board(c)
+	k, err := g.calendar(c)
 	if err != nil {
 		return err
 	}
-	p, err := query(c, "repair")
-	if err != nil {
+	var p params
+	if err := p.read(c, []string{"repair"}); err != nil {
 		return err
 	}
 	repair := p.get("repair") == "true"
@@ -77,7 +77,7 @@ func (g *Gateway) verify(c *fiber.Ctx) error {
 	conn := c.Context().Conn()
 	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
 		defer g.verifying.Store(false)
-		g.stream(b, repair, conn, w)
+		g.stream(k.board, repair, conn, w)
 	})
 	return nil
 }

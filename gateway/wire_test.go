@@ -232,14 +232,14 @@ func TestEveryAnswerIsForItsUser(t *testing.T) {
 	}
 }
 
-// recorder keeps every user it is asked about, as a cache would.
+// recorder keeps every user it is asked about, as a cache would: its own copy.
 type recorder struct {
 	rankcore.Reader
 	users map[rankcore.UserID]int
 }
 
 func (r *recorder) Rank(_ context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
-	r.users[q.User]++
+	r.users[rankcore.UserID(strings.Clone(string(q.User)))]++
 	return &rankcore.Standing{Meta: rankcore.Meta{Status: rankcore.Fresh, AsOf: time.Now()}, User: q.User, Precision: rankcore.Exact}, nil
 }
 

@@ -60,7 +60,7 @@ func TestResults(t *testing.T) {
 func TestWaitApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEdge(t, nil)
-		b := e.byID["power"]
+		b := e.calendars["power"].board
 		ops := []rankcore.Op{{ID: "1", User: "a", Value: 1}}
 		write := func() ([]rankcore.Outcome, bool, time.Duration) {
 			start := time.Now()
