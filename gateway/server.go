@@ -19,6 +19,7 @@ const (
 	writeTimeout   = 10 * time.Second
 	idleTimeout    = 60 * time.Second
 	maxConns       = 64 << 10
+	idleWorkers    = 2 * time.Second // how long a goroutine whose connection ended waits for another one
 )
 
 // newApp returns a Fiber application with every default that lets one thing have two names, or that
@@ -42,6 +43,7 @@ func newApp(g *Gateway) *fiber.App {
 	})
 	server := app.Server()
 	server.CloseOnShutdown = true
+	server.MaxIdleWorkerDuration = idleWorkers
 	server.HeaderReceived = bodyLimit
 	server.ErrorHandler = func(ctx *fasthttp.RequestCtx, err error) {
 		lingerOn(ctx.Conn())

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -173,10 +174,11 @@ func TestStreamsShareAFeed(t *testing.T) {
 
 // Listeners that are killed, or stop reading and go, hold nothing for longer than two heartbeats.
 func TestKilledListeners(t *testing.T) {
-	const listeners = 300
+	const listeners = 1000
 	e := newEdge(t, nil)
 	e.hub.beat = 50 * time.Millisecond
 	address := e.serve()
+	before := runtime.NumGoroutine()
 	var all []*raw
 	for range listeners {
 		c := dial(t, address)
@@ -191,6 +193,7 @@ func TestKilledListeners(t *testing.T) {
 		_ = c.Close()
 	}
 	eventually(t, "nobody listens", e.closed)
+	eventually(t, "nothing of them is left", func() bool { return runtime.NumGoroutine() <= before+10 })
 }
 
 func TestStreamRefusals(t *testing.T) {
