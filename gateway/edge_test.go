@@ -182,7 +182,7 @@ func unavailable(r rankcore.Reason) error { return &rankcore.Unavailable{Reason:
 // eventually waits until is holds.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for !is() {
 		if time.Now().After(deadline) {
 			t.Fatal("never: " + what)

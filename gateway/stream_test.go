@@ -176,7 +176,7 @@ func TestStreamsShareAFeed(t *testing.T) {
 func TestKilledListeners(t *testing.T) {
 	const listeners = 1000
 	e := newEdge(t, nil)
-	e.hub.beat = 50 * time.Millisecond
+	e.hub.beat = 500 * time.Millisecond
 	address := e.serve()
 	before := runtime.NumGoroutine()
 	var all []*raw

@@ -20,6 +20,17 @@ type health struct {
 	reader   rankcore.Reader                                             // nil in a core
 }
 
+// logHealth is what the log knows of itself, and of the server in this process, which may be nil.
+func logHealth(oplog *ingest.Log, server *ingest.Server) func() ingest.Health {
+	return func() ingest.Health {
+		h := oplog.Health()
+		if server != nil && server.Broken() {
+			h.Detail = "its disk takes nothing, so writes are refused: make room, and it goes on by itself"
+		}
+		return h
+	}
+}
+
 // silentFor is how long a board's applier may say nothing before it counts as down.
 const silentFor = 5 * time.Second
 

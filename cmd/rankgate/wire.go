@@ -63,7 +63,7 @@ func wire(cfg *config.Config, auth gateway.ServiceAuth, at sockets, log *slog.Lo
 		Log: oplog, Boards: e.cfg.Boards, Leases: leases, Shards: store, Logger: log, Registerer: e.reg,
 	})
 	e.store = watch
-	known := &health{boards: cfg.Boards, log: oplog.Health, store: watch}
+	known := &health{boards: cfg.Boards, log: logHealth(oplog, server), store: watch}
 	if cfg.Role != config.RoleGateway {
 		e.wireCore(oplog, leases, store, casts, known)
 		e.add("auditor", auditor.Run)
@@ -108,6 +108,7 @@ func (e *edge) openServer() (*ingest.Server, error) {
 		return nil, err
 	}
 	e.onClose(server.Shutdown)
+	e.add("log server", server.Run)
 	return server, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -33,7 +34,10 @@ type EmbeddedConfig struct {
 // Server is a NATS server with JetStream inside this process. It handles no signals.
 type Server struct {
 	nats       *server.Server
+	opts       *server.Options
 	durability Durability
+	log        *slog.Logger
+	broken     *atomic.Bool // a file could not be written, so the streams take nothing any more
 }
 
 // startPatience is how long a server may take to recover its streams before it counts as failed.
@@ -53,14 +57,15 @@ func StartServer(cfg EmbeddedConfig) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded log server: %w", err)
 	}
-	ns.SetLoggerV2(serverLogger{cfg.Logger}, false, false, false)
+	var broken atomic.Bool
+	ns.SetLoggerV2(serverLogger{cfg.Logger, &broken}, false, false, false)
 	ns.Start()
 	if !ns.ReadyForConnections(startPatience) || !ns.JetStreamEnabled() {
 		ns.Shutdown()
 		ns.WaitForShutdown()
 		return nil, fmt.Errorf("embedded log server did not start in %s; its log says why", cfg.Dir)
 	}
-	return &Server{nats: ns, durability: durabilityOf(opts)}, nil
+	return &Server{nats: ns, opts: opts, durability: durabilityOf(opts), log: cfg.Logger, broken: &broken}, nil
 }
 
 func (cfg EmbeddedConfig) options() (*server.Options, error) {
@@ -129,11 +134,14 @@ func (s *Server) Shutdown() {
 }
 
 // serverLogger passes on what an operator must see and drops the banner.
-type serverLogger struct{ to *slog.Logger }
+type serverLogger struct {
+	to     *slog.Logger
+	broken *atomic.Bool
+}
 
 func (l serverLogger) Noticef(format string, v ...any) { l.to.Debug(fmt.Sprintf(format, v...)) }
 func (l serverLogger) Warnf(format string, v ...any)   { l.to.Warn(fmt.Sprintf(format, v...)) }
-func (l serverLogger) Errorf(format string, v ...any)  { l.to.Error(fmt.Sprintf(format, v...)) }
+func (l serverLogger) Errorf(format string, v ...any)  { l.failed(fmt.Sprintf(format, v...)) }
 func (l serverLogger) Fatalf(format string, v ...any)  { l.to.Error(fmt.Sprintf(format, v...)) }
 func (l serverLogger) Debugf(string, ...any)           {}
 func (l serverLogger) Tracef(string, ...any)           {}

@@ -1,0 +1,92 @@
+//go:build unix
+
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"rankgate/rankcore"
+)
+
+// fullDisk makes the kernel break off every write to a file at so many bytes, as a full disk does, until the test
+// ends or room is called. It is the whole process's limit, so no such test runs beside another.
+func fullDisk(t *testing.T, bytes uint64) (room func()) {
+	t.Helper()
+	signal.Ignore(syscall.SIGXFSZ)
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		t.Fatal(err)
+	}
+	limit := func(l syscall.Rlimit) {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(syscall.Rlimit{Cur: bytes, Max: was.Max})
+	room = func() { limit(was) }
+	t.Cleanup(room)
+	return room
+}
+
+// A full disk costs what is written meanwhile, which is told, and nothing that was confirmed; once there is room the
+// log goes on by itself, the appliers too.
+func TestFullDisk(t *testing.T) {
+	var said bytes.Buffer
+	server, err := StartServer(EmbeddedConfig{Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&said, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Shutdown()
+	conn, err := server.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	defer running(t, server.Run)()
+	b := testBoard("power", 1)
+	l, err := OpenLog(LogConfig{Conn: conn, Boards: []*rankcore.Board{b}, Durability: FSync, MaxBytes: 1 << 30, Logger: testLogger(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer running(t, l.Run)()
+	m := newModel(b)
+	applier := NewApplier(ApplierConfig{Log: l, Board: b, Shards: m, Announcer: &heard{}, Logger: testLogger(t)})
+	defer running(t, applier.Run)()
+
+	mustAppend(t, l, b, add("0", "alice", 1))
+	room := fullDisk(t, 64<<10)
+	confirmed := int64(1)
+	for i := 1; ; i++ {
+		if _, err := l.Append(t.Context(), b, []rankcore.Op{add(strconv.Itoa(i), "alice", 1), add(strconv.Itoa(i), strings.Repeat("x", 200), 1)}); err != nil {
+			if !errors.Is(err, ErrLogUnavailable) {
+				t.Fatal(err)
+			}
+			break
+		}
+		confirmed++
+	}
+	if !server.Broken() {
+		t.Fatal("the server says nothing of a full disk")
+	}
+	room()
+	mustAppend(t, l, b, add("last", "alice", 1_000_000))
+	conclude := func() string {
+		score := m.score("alice")
+		if lost := 1_000_000 + confirmed - score; lost == 0 || lost == -1 { // the one that failed may be stored
+			return ""
+		}
+		return fmt.Sprintf("alice has %d of %d confirmed, and the last one", score, confirmed)
+	}
+	eventually(t, conclude)
+	if server.Broken() || strings.Count(said.String(), "make room") != 1 {
+		t.Errorf("said %s", &said)
+	}
+}
