@@ -17,6 +17,8 @@ import (
 // ctx ends, and fails then or when what it compares with cannot be asked.
 type Verifier interface {
 	Verify(ctx context.Context, b *rankcore.Board, repair bool, each func(rankcore.Audit, error)) error
+	// AcceptLoss lets shards that the log no longer reaches back to go on with what it still has, and tells how many.
+	AcceptLoss(ctx context.Context, b *rankcore.Board) (int, error)
 }
 
 // verifyWithin bounds a verification: some seconds are normal, and nothing else can be verified here meanwhile.
@@ -49,6 +51,7 @@ type verdict struct {
 	Members  int64  `json:"members"`
 	Findings int    `json:"findings"`
 	Repaired int    `json:"repaired"`
+	Accepted int    `json:"accepted,omitempty"` // shards that go on without what the log no longer has
 	Detail   string `json:"detail,omitempty"`
 }
 
@@ -61,13 +64,9 @@ func (g *Gateway) verify(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	var p params
-	if err := p.read(c, []string{"repair"}); err != nil {
+	how, err := mendingOf(c)
+	if err != nil {
 		return err
-	}
-	repair := p.get("repair") == "true"
-	if !repair && p.get("repair") != "" && p.get("repair") != "false" {
-		return badRequest.because("repair is true or false")
 	}
 	if !g.verifying.CompareAndSwap(false, true) {
 		return verifyRunning.because("One board is verified at a time; try again when it is done.")
@@ -77,13 +76,36 @@ func (g *Gateway) verify(c *fiber.Ctx) error {
 	conn := c.Context().Conn()
 	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
 		defer g.verifying.Store(false)
-		g.stream(k.board, repair, conn, w)
+		g.stream(k.board, how, conn, w)
 	})
 	return nil
 }
 
+// mending is what a verification may change.
+type mending struct{ repair, acceptLoss bool }
+
+func mendingOf(c *fiber.Ctx) (how mending, err error) {
+	var p params
+	if err := p.read(c, []string{"repair", "accept_loss"}); err != nil {
+		return how, err
+	}
+	for name, on := range map[string]*bool{"repair": &how.repair, "accept_loss": &how.acceptLoss} {
+		switch p.get(name) {
+		case "true":
+			*on = true
+		case "", "false":
+		default:
+			return how, badRequest.because(name + " is true or false")
+		}
+	}
+	if how.acceptLoss && !how.repair {
+		return how, badRequest.because("accept_loss is part of a repair: say repair=true too")
+	}
+	return how, nil
+}
+
 // stream verifies b and writes the lines. It ends early when the caller is gone or the gateway stops.
-func (g *Gateway) stream(b *rankcore.Board, repair bool, conn net.Conn, w *bufio.Writer) {
+func (g *Gateway) stream(b *rankcore.Board, how mending, conn net.Conn, w *bufio.Writer) {
 	ctx, cancel := context.WithTimeout(g.waits, verifyWithin)
 	defer cancel()
 	line := func(v any) {
@@ -93,7 +115,13 @@ func (g *Gateway) stream(b *rankcore.Board, repair bool, conn net.Conn, w *bufio
 		}
 	}
 	var sum verdict
-	err := g.cfg.Verifier.Verify(ctx, b, repair, func(a rankcore.Audit, err error) { line(sum.add(a, err)) })
+	var err error
+	if how.acceptLoss {
+		sum.Accepted, err = g.cfg.Verifier.AcceptLoss(ctx, b)
+	}
+	if err == nil {
+		err = g.cfg.Verifier.Verify(ctx, b, how.repair, func(a rankcore.Audit, err error) { line(sum.add(a, err)) })
+	}
 	sum.Done = err == nil
 	if err != nil {
 		sum.Detail = "the log could not be asked, or the verification was ended"

@@ -37,6 +37,8 @@ func (c *core) Verify(ctx context.Context, b *rankcore.Board, repair bool, each 
 	return nil
 }
 
+func (c *core) AcceptLoss(context.Context, *rankcore.Board) (int, error) { return 3, c.down }
+
 // The answer is a line for each shard and a last one that sums up, as the document says.
 func TestVerify(t *testing.T) {
 	e := newEdge(t, nil)
@@ -45,8 +47,9 @@ func TestVerify(t *testing.T) {
 		query, verdict string
 		down           error
 	}{
-		"look":   {"", `{"done":true,"shards":4,"failed":0,"members":40,"findings":1,"repaired":0}`, nil},
-		"repair": {"?repair=true", `{"done":true,"shards":4,"failed":0,"members":40,"findings":1,"repaired":1}`, nil},
+		"look":        {"", `{"done":true,"shards":4,"failed":0,"members":40,"findings":1,"repaired":0}`, nil},
+		"repair":      {"?repair=true", `{"done":true,"shards":4,"failed":0,"members":40,"findings":1,"repaired":1}`, nil},
+		"accept loss": {"?repair=true&accept_loss=true", `{"done":true,"shards":4,"failed":0,"members":40,"findings":1,"repaired":1,"accepted":3}`, nil},
 		"the store fails": {
 			"?repair=false", `{"done":false,"shards":3,"failed":1,"members":30,"findings":1,"repaired":0,"detail":"the log could not be asked, or the verification was ended"}`,
 			errors.New("secret host"),
@@ -82,6 +85,7 @@ func TestVerify(t *testing.T) {
 	}
 	e.down = nil
 	e.call("POST", "/v1/boards/power/verify?repair=yes", "").problem(badRequest)
+	e.call("POST", "/v1/boards/power/verify?accept_loss=true", "").problem(badRequest)
 	e.call("POST", "/v1/boards/nothing/verify", "").problem(unknownBoard)
 	e.call("GET", "/v1/boards/power/verify", "").problem(wrongMethod)
 }

@@ -42,6 +42,7 @@ func TestExitCodesAndOneLineOfError(t *testing.T) {
 		"no server to ask":   {[]string{"healthcheck", "--listen", "127.0.0.1:1"}, 1, "refused", 1},
 		"no server to fill":  {[]string{"import", "npm", "-", "--server", "http://127.0.0.1:1"}, 1, "no rankgate answers", 1},
 		"verify no server":   {[]string{"verify", "npm", "--server", "http://127.0.0.1:1"}, 1, "no rankgate answers", 1},
+		"verify half":        {[]string{"verify", "npm", "--accept-loss"}, 2, "say --repair too", 1},
 		"plan":               {[]string{"plan"}, 2, "--users", 1},
 		"plan for nobody":    {[]string{"plan", "--users", "0", "--writes", "-1"}, 2, "writes: -1", 1},
 		"verify what":        {[]string{"verify"}, 2, "accepts 1 arg(s)", 1},

@@ -114,7 +114,7 @@ func (h *health) boardState(id rankcore.BoardID) gateway.Dependency {
 	}
 	switch {
 	case p.Rebuild > 0:
-		return gateway.Dependency{State: gateway.Degraded, Detail: fmt.Sprintf("rebuild needed: the log no longer reaches back to %d shards", p.Rebuild)}
+		return gateway.Dependency{State: gateway.Degraded, Detail: fmt.Sprintf("rebuild needed: the log no longer reaches back to %d shards; `rankgate verify --help` tells the way out", p.Rebuild)}
 	case p.LogLost:
 		return gateway.Dependency{State: gateway.Degraded, Detail: "the log has lost operations that were acknowledged"}
 	case p.CaughtUp.IsZero():

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -21,18 +22,26 @@ part of a shard is held against its count, and the shard's position against the 
 
 It exits with 1 when something drifts, also when that was repaired. With --repair wrong segment counts are put
 right, and a shard that is not whole is waited for until it has been fed from the log, which happens by itself.
-Servers audit and repair all the time; this is for being sure now.`,
+Servers audit and repair all the time; this is for being sure now.
+
+When /readyz says "rebuild needed", the log no longer reaches back to where some shards stand, and they stand still.
+Put an older copy of their data back, if there is one. If not, --repair --accept-loss lets them go on with what the log
+still has: what stood in between is lost, a shard that is not whole starts empty, and both stay flagged as lossy.`,
 		Example: `  rankgate verify power
   rankgate verify power --repair --server https://rank.example.com`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := cobra.ExactArgs(1)(cmd, args); err != nil {
 				return err
 			}
+			if o.AcceptLoss && !o.Repair {
+				return errors.New("--accept-loss is part of a repair: say --repair too")
+			}
 			_, err := remote.BoardURL(o.Server, args[0])
 			return err
 		},
 	}
 	cmd.Flags().BoolVar(&o.Repair, "repair", false, "put right what can be put right")
+	cmd.Flags().BoolVar(&o.AcceptLoss, "accept-loss", false, "with --repair: let shards that need a rebuild go on with what the log still has")
 	cmd.Flags().StringVar(&o.Server, "server", remote.Default, "URL of the server")
 	cmd.Flags().StringVar(&o.Key, "key", os.Getenv("RANKGATE_KEY"), "service key; RANKGATE_KEY is not seen in the process list")
 	cmd.Flags().Lookup("key").DefValue = "" // help must not show it
@@ -61,6 +70,9 @@ func verifyBoard(ctx context.Context, io streams, o verify.Options) error {
 	}
 	if verdict.Shards == 0 { // there is nothing to sum up
 		return verdict.Err()
+	}
+	if verdict.Accepted > 0 {
+		fmt.Fprintf(io.out, "%d shards go on without what the log no longer has\n", verdict.Accepted)
 	}
 	fmt.Fprintf(io.out, "board %s: %d shards, %d scores, %d findings, %d repaired\n",
 		o.Board, verdict.Shards, verdict.Members, verdict.Findings, verdict.Repaired)

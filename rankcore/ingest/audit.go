@@ -14,8 +14,7 @@ import (
 type AuditedShards interface {
 	// Audit compares what one shard counts with what it holds, and with repair puts right what it can.
 	Audit(ctx context.Context, b *rankcore.Board, shard int, repair bool) (rankcore.Audit, error)
-	// Positions asks every shard of the board where it is, in order.
-	Positions(ctx context.Context, b *rankcore.Board) []rankcore.StepResult
+	Shards // to ask where they are, and for AcceptLoss
 }
 
 // AuditorConfig describes an auditor.
@@ -33,8 +32,8 @@ type AuditorConfig struct {
 const DefaultPass = 10 * time.Minute
 
 // Auditor holds shards against themselves and against the log: it lives beside the log because where a shard may
-// stand is the log's to say. It never moves, empties or feeds a shard; the applier does, and the auditor tells
-// whether it did. Safe for concurrent use, and any number may run at once: a repair counts and writes in one moment.
+// stand is the log's to say. Only AcceptLoss moves or empties a shard; else the applier does, and the auditor
+// tells whether it did. Safe for concurrent use, and any number may run at once: a repair counts and writes in one moment.
 type Auditor struct {
 	owner   *Log
 	stream  stream

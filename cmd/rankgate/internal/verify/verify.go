@@ -29,6 +29,8 @@ type Options struct {
 	Board  string
 	Key    string // service credential; "" for none
 	Repair bool
+
+	AcceptLoss bool // with Repair: shards the log no longer reaches back to go on with what it has
 }
 
 // Finding is what the server says of one shard.
@@ -52,6 +54,7 @@ type Verdict struct {
 	Shards, Failed     int
 	Members            int64
 	Findings, Repaired int
+	Accepted           int // shards that go on without what the log no longer has
 	Detail             string
 }
 
@@ -63,7 +66,7 @@ func Ask(ctx context.Context, o Options, each func(Finding)) (Verdict, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s/verify?repair=%t", board, o.Repair), http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s/verify?repair=%t&accept_loss=%t", board, o.Repair, o.AcceptLoss), http.NoBody)
 	if err != nil {
 		return Verdict{}, err
 	}
