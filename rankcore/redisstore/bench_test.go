@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -36,55 +35,54 @@ func info(tb testing.TB, r *servers.RedisServer, section, field string) float64 
 }
 
 // BenchmarkApply: every operation changes a score, and about one in eight its segment. For each operation it reports
-// the time Redis was in the script, and with all that is around it. A call has 8, 100 or 500 operations; with ids,
-// each operation has one; with seasons, it counts in three; with moves, an index is told what changes.
+// the processor time Redis used for all of it, and how long it was in the script. Each call has 8, 100 or 500
+// operations; with ids, each has one, and as many are remembered as there are in practice; with seasons, each counts in
+// three; with moves, an index is told what changes.
 func BenchmarkApply(b *testing.B) {
-	for _, variant := range []string{"", "-ids", "-ids-seasons", "-ids-moves"} {
-		for _, perCall := range []int{8, 100, 500} {
-			b.Run(strconv.Itoa(perCall)+variant, func(b *testing.B) {
-				benchmarkApply(b, perCall, strings.Contains(variant, "ids"), strings.Contains(variant, "seasons"), strings.Contains(variant, "moves"))
-			})
-		}
-	}
-}
-
-func benchmarkApply(b *testing.B, perCall int, ids, seasons, moves bool) {
-	server := servers.Redis(b)
-	board := board("bench")
-	board.Shards = 16
-	if seasons {
-		board.Seasons = []rankcore.SeasonKind{rankcore.All, rankcore.Day, rankcore.Week}
-		board.Keep = map[rankcore.SeasonKind]time.Duration{rankcore.Day: 48 * time.Hour, rankcore.Week: 720 * time.Hour}
-	}
-	board.Dedupe = 10 * time.Minute
-	w := newWriter(b, open(b, server.URL), board)
-	const members = 400_000
-	w.fill(members)
-	w.moves = moves
-	var ops int
-	next := func() {
-		batch := make([]rankcore.Op, perCall*board.Shards)
-		for i := range batch {
-			batch[i] = rankcore.Op{User: user(w.rnd.IntN(members)), Value: rankcore.Score(1 + w.rnd.IntN(2000))}
-			if ids {
-				batch[i].ID = strconv.FormatUint(w.rnd.Uint64(), 36)
+	for _, c := range []struct {
+		name                string
+		ids, seasons, moves bool
+	}{{name: "plain"}, {name: "ids", ids: true}, {name: "ids-3seasons", ids: true, seasons: true}, {name: "ids-moves", ids: true, moves: true}} {
+		b.Run(c.name, func(b *testing.B) {
+			server := servers.Redis(b)
+			board := board("bench")
+			board.Shards, board.Dedupe = 8, 10*time.Minute
+			if c.seasons {
+				board.Seasons = []rankcore.SeasonKind{rankcore.All, rankcore.Day, rankcore.Week}
+				board.Keep = map[rankcore.SeasonKind]time.Duration{rankcore.Day: 48 * time.Hour, rankcore.Week: 720 * time.Hour}
 			}
-		}
-		w.later += 20 * time.Second // so that ids stand in every part of the memory that there can be
-		w.write(batch...)
-		ops += len(batch)
+			w := newWriter(b, open(b, server.URL), board)
+			const members = 200_000
+			w.fill(members)
+			w.moves = c.moves
+			message := func(perCall int) (ops int) {
+				batch := make([]rankcore.Op, perCall*board.Shards)
+				for i := range batch {
+					batch[i] = rankcore.Op{User: user(w.rnd.IntN(members)), Value: rankcore.Score(1 + w.rnd.IntN(2000))}
+					if c.ids {
+						batch[i].ID = strconv.FormatUint(w.rnd.Uint64(), 36)
+					}
+				}
+				w.write(batch...)
+				return len(batch)
+			}
+			for range 12 {
+				w.later += time.Minute
+				message(2000)
+			}
+			for _, perCall := range []int{8, 100, 500} {
+				b.Run(strconv.Itoa(perCall), func(b *testing.B) {
+					ops, cpuBefore, scriptBefore := 0, cpu(b, server), scriptTime(b, server)
+					for b.Loop() {
+						w.later += time.Duration(perCall) * time.Second / 60 // 60 operations a second and shard
+						ops += message(perCall)
+					}
+					b.ReportMetric(1e6*(cpu(b, server)-cpuBefore)/float64(ops), "redis-us/op")
+					b.ReportMetric((scriptTime(b, server)-scriptBefore)/float64(ops), "script-us/op")
+				})
+			}
+		})
 	}
-	for range 60 {
-		next()
-	}
-	ops = 0
-	cpuBefore, scriptBefore := cpu(b, server), scriptTime(b, server)
-	for b.Loop() {
-		next()
-	}
-	b.ReportMetric(1e6*(cpu(b, server)-cpuBefore)/float64(ops), "redis-us/op")
-	b.ReportMetric((scriptTime(b, server)-scriptBefore)/float64(ops), "script-us/op")
-	b.ReportMetric((scriptTime(b, server)-scriptBefore)/float64(ops)*float64(perCall), "script-us/call")
 }
 
 // scriptTime is how long a Redis has been in scripts, in microseconds.
@@ -127,26 +125,35 @@ func BenchmarkPlainZAdd(b *testing.B) {
 	b.ReportMetric((cpu(b, server)-before)*1e6/float64(ops), "redis-us/op")
 }
 
-// BenchmarkMemory reports what a member and an operation id cost Redis, ids being 16 bytes.
+// BenchmarkMemory reports what a member costs Redis, its id being 16 bytes, and what an operation id costs within the
+// horizon, with what is still kept of those beyond it: at a steady rate, on average and at most.
 func BenchmarkMemory(b *testing.B) {
 	server := servers.Redis(b)
 	board := board("memory")
 	board.Shards = 16
 	w := newWriter(b, open(b, server.URL), board)
 	for b.Loop() {
-		const members = 1_000_000
-		empty := info(b, server, "memory", "used_memory")
+		const members = 400_000
+		used := func() float64 { return info(b, server, "memory", "used_memory") }
+		empty := used()
 		w.fill(members)
-		full := info(b, server, "memory", "used_memory")
+		full, sum, most := used(), 0.0, 0.0
 		b.ReportMetric((full-empty)/members, "B/member")
-		for range 20 {
-			var ops []rankcore.Op
-			for range members / 20 {
-				ops = append(ops, rankcore.Op{ID: strconv.FormatUint(w.rnd.Uint64(), 36), User: user(w.rnd.IntN(members))})
+		const perMessage, messages = 10_000, 30 // within the horizon
+		for i := range 2 * messages {
+			w.later += (board.Dedupe + 2*rankcore.IDSlack) / messages
+			ops := make([]rankcore.Op, perMessage)
+			for j := range ops {
+				ops[j] = rankcore.Op{ID: strconv.FormatUint(w.rnd.Uint64(), 36), User: user(w.rnd.IntN(members))}
 			}
 			w.write(ops...)
+			if i >= messages {
+				n := used() - full
+				sum, most = sum+n/messages, max(most, n)
+			}
 		}
-		b.ReportMetric((info(b, server, "memory", "used_memory")-full)/members, "B/id")
+		b.ReportMetric(sum/(perMessage*messages), "B/id")
+		b.ReportMetric(most/(perMessage*messages), "B/id-at-most")
 	}
 }
 

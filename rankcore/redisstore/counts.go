@@ -56,7 +56,7 @@ func countsOf(q rankcore.CountsQuery, r reply) (c rankcore.Counts, err error) {
 		packed := []byte(text(r.rest[2]))
 		c.Counts = make([]rankcore.KeyCount, len(packed)/16)
 		for i := range c.Counts {
-			count := math.Float64frombits(binary.BigEndian.Uint64(packed[16*i+8:]))
+			count := math.Float64frombits(binary.LittleEndian.Uint64(packed[16*i+8:]))
 			c.Counts[i] = rankcore.KeyCount{Key: keyAt(packed[16*i:]), Count: int64(count)}
 		}
 		return c, nil

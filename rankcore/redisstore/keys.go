@@ -7,7 +7,7 @@ import (
 )
 
 // layoutVersion changes when the shape of keys or values does.
-const layoutVersion = 1
+const layoutVersion = 2
 
 // layout is what a shard was created as: a board with another number of shards would look for users elsewhere.
 func layout(b *rankcore.Board) string {

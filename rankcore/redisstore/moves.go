@@ -18,13 +18,12 @@ func readMoves(from, packed string) (*rankcore.Moves, error) {
 		return nil, err
 	}
 	for data := []byte(packed); len(data) > 0; {
-		id := int(data[0])
-		if len(data) < 1+id+4 {
+		if len(data) < 5 || len(data) < 5+int(data[0]) {
 			return nil, errMoves
 		}
-		season := rankcore.SeasonMoves{Season: rankcore.SeasonID(data[1 : 1+id])}
-		n := binary.BigEndian.Uint32(data[1+id:])
-		data = data[1+id+4:]
+		id, n := int(data[0]), binary.LittleEndian.Uint32(data[1:])
+		season := rankcore.SeasonMoves{Season: rankcore.SeasonID(data[5 : 5+id])}
+		data = data[5+id:]
 		if n == math.MaxUint32 {
 			season.Retired = true
 		} else {
@@ -44,7 +43,7 @@ func readMoves(from, packed string) (*rankcore.Moves, error) {
 
 // keyAt reads a key that was packed as a double. Infinity is none.
 func keyAt(data []byte) int64 {
-	f := math.Float64frombits(binary.BigEndian.Uint64(data))
+	f := math.Float64frombits(binary.LittleEndian.Uint64(data))
 	if math.IsInf(f, 1) {
 		return rankcore.NoKey
 	}

@@ -18,7 +18,7 @@ func (s *Store) Outcomes(ctx context.Context, b *rankcore.Board, ops []rankcore.
 	flush := func(shard int) {
 		args := make([]any, len(asked[shard]))
 		for j, i := range asked[shard] {
-			args[j] = idKey(&ops[i])
+			args[j] = appendIDKey(nil, &ops[i])
 		}
 		calls = append(calls, call{shardKeys(b, shard), args})
 		indexes = append(indexes, asked[shard])

@@ -3,6 +3,8 @@ package redisstore
 import (
 	"encoding/binary"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"rankgate/rankcore"
@@ -10,55 +12,156 @@ import (
 
 // idBuckets is into how many buckets the time that ids are remembered is cut. A whole bucket is forgotten at once,
 // so more buckets keep less of what is too old, and fewer cost fewer lookups for each operation.
-const idBuckets = 4
+const idBuckets = 3
 
 // bucketWidth is the span of log time whose ids share a hash, in milliseconds.
 func bucketWidth(b *rankcore.Board) int64 {
 	return max((b.Dedupe+2*rankcore.IDSlack).Milliseconds()/idBuckets, 1)
 }
 
-// stepArgs is a step as apply.lua reads it: lists of what operations share, then the operations in one packed
-// string. Scores become keys, which stand in rank order on every board.
+// stepArgs is a step as apply.lua reads it: lists of what operations share, then the operations, column by column.
+// Scores become keys, which stand in rank order on every board.
 func stepArgs(b *rankcore.Board, layout string, s rankcore.Step) []any {
-	seasons := seasonTable{number: map[rankcore.SeasonID]int{}, sets: map[string]int{}}
-	users := make(map[rankcore.UserID]int, len(s.Ops))
-	var names []any
-	packed := make([]byte, 0, opSize*len(s.Ops))
-	allSeasons := false
-	for i := range s.Ops {
-		op := &s.Ops[i]
-		user, known := users[op.User]
-		if !known {
-			user = len(users) + 1
-			users[op.User] = user
-			names = append(names, string(op.User))
-		}
-		allSeasons = allSeasons || !op.Kind.HasValue()
-		packed = appendOp(packed, b, op, seasons.set(op.Seasons), user)
+	var t stepTables
+	t.numberAll(s.Ops)
+	args := make([]any, 0, 12)
+	args = append(args, s.From.String(), s.To.String(), layout, t.head(b, &s))
+	args = append(args, t.seasons.packedList(), t.seasons.packedSets(), packRuns(s.Ops), t.packOps(b, s.Ops), t.packIDs(s.Ops))
+	for users := range slices.Chunk(t.users, usersPerPart) {
+		args = append(args, unpackFormat(users), strings.Join(users, ""))
 	}
-	args := []any{
-		s.From.String(), s.To.String(), layout,
-		s.To.At().UnixMilli(), b.ForgetBefore(s.To), bucketWidth(b), b.Dedupe.Milliseconds(),
-		b.Order.Key(1), flag(s.Lost), flag(allSeasons), flag(s.Moves),
-	}
-	args = seasons.appendTo(args)
-	args = append(append(args, len(names)), names...)
-	ids := idKeys(s.Ops)
-	args = append(append(args, len(ids)), ids...)
-	return append(args, packed)
+	return args
 }
 
-// idKeys are the operations' names in the id memory, "" without an id; none when no operation has one.
-func idKeys(ops []rankcore.PlacedOp) []any {
-	keys, some := make([]any, len(ops)), false
+// stepTables number what the operations of a step share.
+type stepTables struct {
+	seasons    seasonTable
+	users      []string
+	userOf     []uint16 // of each operation, from 1
+	setOf      []uint16 // likewise, 0 for no season
+	allSeasons bool     // some operation reaches every season there is
+	ids        bool     // some operation has an id
+}
+
+func (t *stepTables) numberAll(ops []rankcore.PlacedOp) {
+	t.seasons = seasonTable{number: map[rankcore.SeasonID]int{}, sets: map[string]int{}}
+	t.userOf, t.setOf = make([]uint16, len(ops)), make([]uint16, len(ops))
+	numbers := make(map[rankcore.UserID]uint16, len(ops))
 	for i := range ops {
-		keys[i] = idKey(&ops[i].Op)
-		some = some || ops[i].ID != ""
+		op := &ops[i]
+		number, known := numbers[op.User]
+		if !known {
+			t.users = append(t.users, string(op.User))
+			number = uint16(len(t.users))
+			numbers[op.User] = number
+		}
+		t.userOf[i], t.setOf[i] = number, uint16(t.seasons.set(op.Seasons))
+		t.allSeasons = t.allSeasons || !op.Kind.HasValue()
+		t.ids = t.ids || op.ID != ""
 	}
-	if !some {
+}
+
+// usersPerPart is how many users one call of struct.unpack gives back: Lua's stack takes some thousands.
+const usersPerPart = 1000
+
+// unpackFormat has struct.unpack cut strings apart that were put together.
+func unpackFormat(list []string) []byte {
+	format := make([]byte, 0, 3*len(list))
+	for _, s := range list {
+		format = strconv.AppendInt(append(format, 'c'), int64(len(s)), 10)
+	}
+	return format
+}
+
+func (t *stepTables) head(b *rankcore.Board, s *rankcore.Step) []byte {
+	head := make([]byte, 0, 48)
+	for _, n := range [...]int64{s.To.At().UnixMilli(), b.ForgetBefore(s.To), bucketWidth(b), b.Dedupe.Milliseconds(), b.Order.Key(1)} {
+		head = appendDouble(head, n)
+	}
+	head = binary.LittleEndian.AppendUint16(head, uint16(len(s.Ops)))
+	for _, yes := range [...]bool{s.Lost, t.allSeasons, s.Moves, t.ids} {
+		head = append(head, flag(yes)[0]-'0')
+	}
+	return head
+}
+
+// packRuns packs how many operations in a row were stored at which time.
+func packRuns(ops []rankcore.PlacedOp) []byte {
+	var runs []byte
+	for first, i := 0, 1; i <= len(ops); i++ {
+		if i == len(ops) || ops[i].Stored != ops[first].Stored {
+			runs = binary.LittleEndian.AppendUint16(runs, uint16(i-first))
+			runs = appendDouble(runs, ops[first].Stored)
+			first = i
+		}
+	}
+	return runs
+}
+
+// Operations are numbered in 16 bits, and so are their users and season sets.
+const maxStepOps = math.MaxUint16
+
+// withID marks the kind of an operation that has an id.
+const withID = 128
+
+func (t *stepTables) packOps(b *rankcore.Board, ops []rankcore.PlacedOp) []byte {
+	packed := make([]byte, 0, 13*len(ops))
+	for i := range ops {
+		kind := byte(ops[i].Kind)
+		if ops[i].ID != "" {
+			kind |= withID
+		}
+		packed = append(packed, kind)
+	}
+	for _, user := range t.userOf {
+		packed = binary.LittleEndian.AppendUint16(packed, user)
+	}
+	for i := range ops {
+		key := int64(0)
+		if ops[i].Kind.HasValue() {
+			key = b.Order.Key(ops[i].Value)
+		}
+		packed = appendDouble(packed, key)
+	}
+	if t.mixedSets(ops) {
+		for _, set := range t.setOf {
+			packed = binary.LittleEndian.AppendUint16(packed, set)
+		}
+	}
+	return packed
+}
+
+// mixedSets reports whether operations with a value differ in their seasons, or have none.
+func (t *stepTables) mixedSets(ops []rankcore.PlacedOp) bool {
+	for i := range ops {
+		if ops[i].Kind.HasValue() && t.setOf[i] != 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// packIDs packs the operations' names in the id memory and then their digests; nothing when none has an id.
+func (t *stepTables) packIDs(ops []rankcore.PlacedOp) []byte {
+	if !t.ids {
 		return nil
 	}
-	return keys
+	packed := make([]byte, 0, (keySize+4)*len(ops))
+	for i := range ops {
+		packed = appendIDKey(packed, &ops[i].Op)
+	}
+	for i := range ops {
+		digest := uint32(0)
+		if ops[i].ID != "" {
+			digest = ops[i].Digest()
+		}
+		packed = binary.BigEndian.AppendUint32(packed, digest)
+	}
+	return packed
+}
+
+func appendDouble(dst []byte, n int64) []byte {
+	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(float64(n)))
 }
 
 func flag(b bool) string {
@@ -76,37 +179,16 @@ func expiry(s rankcore.Season) int64 {
 	return s.Expires.UnixMilli()
 }
 
-func idKey(op *rankcore.Op) string {
+// keySize is the length of an operation's name in the id memory.
+const keySize = len(rankcore.OpKey{})
+
+// appendIDKey appends an operation's name in the id memory, zeros without an id.
+func appendIDKey(dst []byte, op *rankcore.Op) []byte {
 	if op.ID == "" {
-		return ""
+		return append(dst, make([]byte, keySize)...)
 	}
 	key := op.Key()
-	return string(key[:])
-}
-
-// opSize is the length of a packed operation, in which users and season sets are numbers of 16 bits.
-const (
-	opSize     = 23
-	maxStepOps = math.MaxUint16
-)
-
-// appendOp packs an operation: kind, season set, user, key, and what the id memory keeps of it, its message's time
-// and its digest. Without an id there is nothing to compare and the digest is zero.
-func appendOp(dst []byte, b *rankcore.Board, op *rankcore.PlacedOp, set, user int) []byte {
-	dst = append(dst, byte(op.Kind))
-	dst = binary.BigEndian.AppendUint16(dst, uint16(set))
-	dst = binary.BigEndian.AppendUint16(dst, uint16(user))
-	key, digest := int64(0), uint32(0)
-	if op.Kind.HasValue() {
-		key = b.Order.Key(op.Value)
-	}
-	if op.ID != "" {
-		digest = op.Digest()
-	}
-	dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(float64(key)))
-	dst = binary.BigEndian.AppendUint16(dst, uint16(op.Stored>>32))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(op.Stored))
-	return binary.BigEndian.AppendUint32(dst, digest)
+	return append(dst, key[:]...)
 }
 
 // recordSize is what the id memory keeps of an operation: 6 bytes of time, 4 of digest, 1 of outcome. With Redis'
@@ -152,7 +234,7 @@ func (t *seasonTable) set(seasons []rankcore.Season) int {
 			no = len(t.list)
 			t.number[season.ID] = no
 		}
-		packed.Write(binary.BigEndian.AppendUint16(nil, uint16(no)))
+		packed.Write(binary.LittleEndian.AppendUint16(nil, uint16(no)))
 	}
 	no, ok := t.sets[packed.String()]
 	if !ok {
@@ -164,17 +246,23 @@ func (t *seasonTable) set(seasons []rankcore.Season) int {
 	return no
 }
 
-// appendTo appends the seasons and the sets, each list after its length.
-func (t *seasonTable) appendTo(args []any) []any {
-	args = append(args, len(t.list))
+// packedList packs the seasons: of each its id after its length, and its expiry.
+func (t *seasonTable) packedList() []byte {
+	var packed []byte
 	for _, season := range t.list {
-		args = append(args, string(season.ID), expiry(season))
+		packed = append(append(packed, byte(len(season.ID))), season.ID...)
+		packed = appendDouble(packed, expiry(season))
 	}
-	args = append(args, len(t.packed))
+	return packed
+}
+
+// packedSets packs the sets: of each how many seasons it has, and their numbers.
+func (t *seasonTable) packedSets() []byte {
+	var packed []byte
 	for _, set := range t.packed {
-		args = append(args, set)
+		packed = append(binary.LittleEndian.AppendUint16(packed, uint16(len(set)/2)), set...)
 	}
-	return args
+	return packed
 }
 
 // isAudit reports whether a step asks only where the shard is.

@@ -1,31 +1,36 @@
 -- Take one step: from a position to another, with the operations in between, or change nothing at all.
--- Lua has no rollback, so this comes in three files: read everything and check it, work it out, write. Nothing can
+-- Lua has no rollback, so this comes in files: read everything and check it, work it out, write. Nothing can
 -- fail on the data it meets once writing begins. Out of memory, Redis refuses to start the script.
 --
--- ARGV: from, to, layout, to in ms, forget ids stored before (ms), bucket width (ms), dedupe (ms),
--- sign (-1: keys are negated scores), mark the shard as lost ("1"), all seasons are needed ("1"),
--- tell what moves ("1");
--- seasons: how many, then id and expiry (ms) of each;
--- season sets: how many, then the numbers of each one's seasons, 2 bytes each;
--- users: how many, then each;
--- ids: how many (none, or one for each operation), then the operation's key, "" without an id;
--- last the operations, packed: kind 1, set 2, user 2, key 8 (double), stored ms 6, digest 4 bytes, big-endian.
+-- ARGV: from, to, layout; then packed strings, little-endian, because Redis makes a Lua value of each of its
+-- arguments, at a price:
+--   head       to in ms, forget ids stored before (ms), bucket width (ms), dedupe (ms), sign (-1: keys are negated
+--              scores), as doubles; how many operations, 2 bytes; 1 or 0: mark the shard as lost, all seasons are
+--              needed, tell what moves, operations have ids
+--   seasons    of each the length of its id, its id, its expiry in ms as a double, 0 for never
+--   sets       season sets: of each how many seasons it has, then their numbers, 2 bytes each
+--   runs       of operations stored at the same time: how many (2 bytes), that time in ms as a double
+--   operations the kinds (1 byte, 128 more for one with an id), the numbers of their users (2 bytes), their keys
+--              (doubles), and when there is more than one season set, the numbers of theirs (2 bytes)
+--   ids        of each operation its name in the id memory (12 bytes), then of each its digest (4 bytes), or nothing
+--   users      in parts: a format for struct.unpack, what it unpacks
 -- Scores are keys here: a smaller key stands first. Users are known by their numbers.
 --
 -- Answers "applied", lost, one byte for each outcome, what moved | "at", position, lost | "at", position, lost, the
 -- position before, what moved since | "damaged", why | "miscounted", season. What moved is told when asked for.
 
 local ARGV = ARGV -- the loops below run for every operation, and a local is found faster than a global
-local call, unpack_struct, sub, tonumber = redis.call, struct.unpack, string.sub, tonumber
+local call, unpack_struct, pack, rep, tonumber = redis.call, struct.unpack, struct.pack, string.rep, tonumber
+local unpack, min, floor = unpack, math.min, math.floor
 
 local CHUNK = 1000 -- values given to one command; Lua's stack takes some thousands
 
 local from, to, layout = ARGV[1], ARGV[2], ARGV[3]
-local to_ms, forget_ms, width, dedupe = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-local sign, lost, all_needed, tell = tonumber(ARGV[8]), ARGV[9], ARGV[10] == '1', ARGV[11] == '1'
+local to_ms, forget_ms, width, dedupe, sign, n_ops, lost, all_needed, tell, with_ids = unpack_struct('<dddddHBBBB', ARGV[4])
+lost, all_needed, tell, with_ids = lost == 1, all_needed == 1, tell == 1, with_ids == 1
 
 -- The step must fit: a whole shard, exactly at `from`, of this layout.
-local shard, wrong = open_shard()
+local shard, wrong = open_shard(n_ops == 0)
 if not shard then
   return { 'damaged', wrong }
 end
@@ -42,11 +47,37 @@ if shard.exists and shard.layout ~= layout then
   return redis.error_reply('LAYOUT the shard was created as ' .. tostring(shard.layout) .. ', the board is ' .. layout)
 end
 
-local cursor = 12
-local function counted() -- where a list of ARGV begins, and how many it has
-  local n = tonumber(ARGV[cursor])
-  cursor = cursor + 1
-  return cursor, n
+-- numbers is n values of a size that begin at a byte of a packed string.
+local function numbers(format, size, packed, at, n)
+  local list = {}
+  for i = 0, n - 1, CHUNK do
+    local m = min(CHUNK, n - i)
+    local part = { unpack_struct('<' .. rep(format, m), packed, at + i * size) }
+    part[m + 1] = nil -- where the next one begins
+    if n <= CHUNK then
+      return part
+    end
+    for j = 1, m do
+      list[i + j] = part[j]
+    end
+  end
+  return list
+end
+
+-- ask asks one key for each value of a list, and returns what it answers to each.
+local function ask(command, key, list)
+  local n = #list
+  if n <= CHUNK then
+    return n > 0 and call(command, key, unpack(list)) or {}
+  end
+  local answers = {}
+  for i = 1, n, CHUNK do
+    local part = call(command, key, unpack(list, i, min(i + CHUNK - 1, n)))
+    for j = 1, #part do
+      answers[i + j - 1] = part[j]
+    end
+  end
+  return answers
 end
 
 -- Seasons: those the shard has, and those the operations bring.
@@ -55,83 +86,87 @@ for _, season in pairs(shard.seasons) do
   season.needed = all_needed
   seasons[#seasons + 1] = season
 end
-local first, n = counted()
-cursor = first + 2 * n
-for i = 1, n do
-  local id, expires = ARGV[first + 2 * i - 2], ARGV[first + 2 * i - 1]
+local at, packed = 1, ARGV[5]
+while at <= #packed do
+  local id, expires
+  id, expires, at = unpack_struct('<Bc0d', packed, at)
   local season = shard.seasons[id]
   if not season then
-    season = read_season(id, '0 0 ' .. expires .. ' none')
+    season = read_season(id, string.format('0 0 %.0f none', expires))
     season.new = true
-    if call('ZCARD', season.main) + call('HLEN', season.segment) + call('HLEN', season.aside_key) > 0 then
-      return { 'damaged', 'season ' .. id .. ' is not in meta' }
-    end
     seasons[#seasons + 1] = season
   end
   season.needed = true
-  given[i] = season
-end
-local sets = { [0] = {} }
-first, n = counted()
-cursor = first + n
-for i = 1, n do
-  local packed, set = ARGV[first + i - 1], {}
-  for j = 1, #packed, 2 do
-    set[#set + 1] = given[unpack_struct('>H', packed, j)]
-  end
-  sets[i] = set
+  given[#given + 1] = season
 end
 
-local first_user, users = counted()
-cursor = first_user + users
-local first_id, ids = counted()
-local packed_ops = ARGV[first_id + ids]
-
--- collect asks one key for n fields that stand in list from `start` on, and hands on each value with its number.
-local function collect(command, key, list, start, n, found)
-  for i = 0, n - 1, CHUNK do
-    local values = call(command, key, unpack(list, start + i, start + math.min(i + CHUNK, n) - 1))
-    for j = 1, #values do
-      local value = values[j]
-      if value then
-        found(i + j, value)
-      end
+local users = {}
+for i = 10, #ARGV, 2 do
+  local part = { unpack_struct(ARGV[i], ARGV[i + 1]) }
+  part[#part] = nil -- where the string ends
+  if #users == 0 then
+    users = part
+  else
+    for j = 1, #part do
+      users[#users + 1] = part[j]
     end
   end
 end
+local n_users = #users
 
 -- Read what there is of the users: who is hidden, and the scores in main or set aside.
 local was_hidden, is_hidden = {}, {}
 if shard.hidden > 0 then
-  collect('SMISMEMBER', hidden_key, ARGV, first_user, users, function(user, yes)
-    was_hidden[user], is_hidden[user] = yes == 1, yes == 1
-  end)
-end
-for _, season in ipairs(seasons) do
-  if season.needed then
-    local before, now = {}, {}
-    for user = 1, users do
-      before[user], now[user] = false, false
-    end
-    local function take(user, key)
-      key = tonumber(key)
-      before[user], now[user] = key, key
-    end
-    season.before, season.now = before, now
-    if season.members > 0 then
-      collect('ZMSCORE', season.main, ARGV, first_user, users, take)
-    end
-    if season.aside > 0 then
-      collect('HMGET', season.aside_key, ARGV, first_user, users, take)
+  local hidden = ask('SMISMEMBER', hidden_key, users)
+  for user = 1, n_users do
+    if hidden[user] == 1 then
+      was_hidden[user], is_hidden[user] = true, true
     end
   end
 end
+for _, season in ipairs(seasons) do
+  if season.needed then
+    local wrong = n_ops > 0 and season_damage(season)
+    if wrong then
+      return { 'damaged', wrong }
+    end
+    local before, now = {}, {}
+    local keys = season.members > 0 and ask('ZMSCORE', season.main, users)
+    local aside = season.aside > 0 and ask('HMGET', season.aside_key, users)
+    for user = 1, n_users do
+      local key = keys and keys[user] or aside and aside[user] or false
+      key = key and tonumber(key)
+      before[user], now[user] = key, key
+    end
+    season.before, season.now = before, now
+  end
+end
+
+-- The scores that a set of seasons has, season by season.
+local sets = {}
+at, packed = 1, ARGV[6]
+while at <= #packed do
+  local set, n = {}, nil
+  n, at = unpack_struct('<H', packed, at)
+  for i = 1, n do
+    local season
+    season, at = unpack_struct('<H', packed, at)
+    set[i] = given[season].now
+  end
+  sets[#sets + 1] = set
+end
 
 -- Read what is remembered of the ids, and where.
+local ids = with_ids and numbers('c12', 12, ARGV[9], 1, n_ops) or {}
 local memory, stored_in = {}, {}
-for bucket in pairs(shard.buckets) do
-  collect('HMGET', bucket_key(bucket), ARGV, first_id, ids, function(i, record)
-    local id = ARGV[first_id + i - 1]
-    memory[id], stored_in[id] = record, bucket
-  end)
+if with_ids then
+  for bucket in pairs(shard.buckets) do
+    local records = ask('HMGET', bucket_key(bucket), ids)
+    for i = 1, n_ops do
+      local record = records[i]
+      if record then
+        memory[ids[i]], stored_in[ids[i]] = record, bucket
+      end
+    end
+  end
 end

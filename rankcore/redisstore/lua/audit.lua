@@ -1,7 +1,7 @@
 -- Where is the shard, and is it whole? Writes nothing. ARGV: layout.
 -- Answers "at", position, lost | "damaged", why.
 
-local shard, wrong = open_shard()
+local shard, wrong = open_shard(true)
 if not shard then
   return { 'damaged', wrong }
 end

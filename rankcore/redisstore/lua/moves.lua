@@ -4,35 +4,20 @@
 -- lost, unless there are too many.
 
 local MAX_KEPT = 32768 -- bytes
-local RETIRED = '\255\255\255\255'
-
-local pack = struct.pack
-
-local function packed_moves(season)
-  local parts, moves = { pack('>I4', #season.moves / 2) }, season.moves
-  local format = '>' .. string.rep('d', CHUNK)
-  for i = 1, #moves, CHUNK do
-    local last = math.min(i + CHUNK - 1, #moves)
-    if last < i + CHUNK - 1 then
-      format = '>' .. string.rep('d', last - i + 1)
-    end
-    parts[#parts + 1] = pack(format, unpack(moves, i, last))
-  end
-  return table.concat(parts)
-end
+local RETIRED = 4294967295
 
 local moves, moves_kept = '', false
 if tell then
   local parts = {}
   for _, season in ipairs(seasons) do
-    local told
-    if season.over then
-      told = not season.new and RETIRED
-    else
-      told = season.needed and #season.moves > 0 and packed_moves(season)
-    end
-    if told then
-      parts[#parts + 1] = string.char(#season.id) .. season.id .. told
+    local list = season.over and {} or season.moves or {}
+    local n = #list
+    if season.over and not season.new or n > 0 then
+      parts[#parts + 1] = pack('<BI4', #season.id, season.over and RETIRED or n / 2) .. season.id
+      for i = 1, n, CHUNK do
+        local m = min(CHUNK, n - i + 1)
+        parts[#parts + 1] = pack('<' .. rep('d', m), unpack(list, i, i + m - 1))
+      end
     end
   end
   moves = table.concat(parts)

@@ -2,7 +2,7 @@
 -- ARGV: keys of the shard that were found by name; one that exists and is in no meta makes it not whole.
 -- Answers "whole" | "emptied" | "emptied of what was known": with neither meta nor index there may be more.
 
-local shard, wrong = open_shard()
+local shard, wrong = open_shard(true)
 local known = shard or read_meta() or { seasons = {}, buckets = {} }
 local doomed = { KEYS[1], KEYS[2], hidden_key, moves_key }
 local named = { [KEYS[1]] = true, [KEYS[2]] = true, [hidden_key] = true, [moves_key] = true }

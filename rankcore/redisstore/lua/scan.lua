@@ -54,11 +54,11 @@ while rows < ROWS do
   bound, rows = '(' .. last, rows + STRIDE
 end
 
-local packed, format = {}, '>' .. string.rep('d', CHUNK)
+local packed, format = {}, '<' .. string.rep('d', CHUNK)
 for i = 1, n, CHUNK do
   local upto = math.min(i + CHUNK - 1, n)
   if upto < i + CHUNK - 1 then
-    format = '>' .. string.rep('d', upto - i + 1)
+    format = '<' .. string.rep('d', upto - i + 1)
   end
   packed[#packed + 1] = struct.pack(format, unpack(flat, i, upto))
 end

@@ -90,26 +90,40 @@ local function expected_keys(shard)
   return names
 end
 
--- damage says what of a shard is not as its meta says; nil when it is whole.
+-- season_damage says what of a season is not as meta says. Keys that must exist are known to; of the others a step asks
+-- before it makes them, also because Redis refuses that while a cluster moves the slot, when nothing is written yet.
+local function season_damage(season, whole)
+  local call = redis.call
+  if call('ZCARD', season.main) ~= season.members
+    or (whole or season.aside == 0) and call('HLEN', season.aside_key) ~= season.aside
+    or (whole or season.members == 0) and (call('HLEN', season.segment) > 0) ~= (season.members > 0) then
+    return 'season ' .. season.id .. ' differs from meta'
+  end
+end
+
+-- damage says what of a shard is not as its meta says; nil when it is whole. Every key that must exist is asked for each
+-- time. The counts of a season are compared by the steps that reach it, and here, for audits, when the whole is asked for.
+--
 -- All expected keys are asked for in one command on purpose: while a cluster moves the slot, some of them are
 -- on the other node, and Redis then refuses the command instead of calling them absent. That ends the script
 -- with an error, where single commands would make a healthy shard look damaged.
-local function damage(shard)
-  local indexed, hidden = redis.call('SCARD', KEYS[2]), redis.call('SCARD', hidden_key)
+local function damage(shard, whole)
+  local call, indexed = redis.call, redis.call('SCARD', KEYS[2])
+  local hidden = (whole or shard.hidden > 0 or not shard.exists) and call('SCARD', hidden_key) or 0
   if not shard.exists then
     return (indexed > 0 or hidden > 0) and 'meta is missing' or nil
   end
   local names = expected_keys(shard)
-  if redis.call('EXISTS', unpack(names)) ~= #names then
+  if call('EXISTS', unpack(names)) ~= #names then
     return 'a key is missing'
   end
   if indexed ~= shard.parts + 1 or hidden ~= shard.hidden then
     return 'index or hidden differs from meta'
   end
-  for id, season in pairs(shard.seasons) do
-    if redis.call('ZCARD', season.main) ~= season.members or redis.call('HLEN', season.aside_key) ~= season.aside
-      or (redis.call('HLEN', season.segment) > 0) ~= (season.members > 0) then
-      return 'season ' .. id .. ' differs from meta'
+  for _, season in pairs(whole and shard.seasons or {}) do
+    local wrong = season_damage(season, true)
+    if wrong then
+      return wrong
     end
   end
   for id, count in pairs(shard.buckets) do
@@ -120,13 +134,13 @@ local function damage(shard)
   return nil
 end
 
--- open_shard returns the shard, or nil and what is wrong with it.
-local function open_shard()
+-- open_shard returns the shard, or nil and what is wrong with it or, if asked, with the whole of it.
+local function open_shard(whole)
   local shard = read_meta()
   if not shard then
     return nil, 'meta is garbled'
   end
-  local wrong = damage(shard)
+  local wrong = damage(shard, whole)
   if wrong then
     return nil, wrong
   end

@@ -4,14 +4,13 @@ local MAX = 9007199254740991 -- 2^53-1
 local ADD, BEST, REMOVE, HIDE = 0, 2, 3, 4
 local APPLIED, UNCHANGED, OUT_OF_RANGE, DUPLICATE, CONFLICT = 1, 2, 3, 4, 5
 local CODE = { '\1', '\2', '\3', '\4', '\5' } -- an outcome's byte
-local OP_SIZE = 23
 local NO_KEY = 1 / 0 -- what is told for a member who is not there
 
 local worked_out = {}
-local function score(user, kind, in_seasons, key)
+local function score(user, kind, set, key)
   local outcome = UNCHANGED
-  for j = 1, #in_seasons do
-    local old, new = in_seasons[j].now[user], key
+  for j = 1, #set do
+    local old, new = set[j][user], key
     if kind == ADD then
       new = (old or 0) + key
     elseif kind == BEST and old and old <= key then
@@ -26,18 +25,19 @@ local function score(user, kind, in_seasons, key)
     worked_out[j] = new
   end
   if outcome == APPLIED then
-    for j = 1, #in_seasons do
-      in_seasons[j].now[user] = worked_out[j]
+    for j = 1, #set do
+      set[j][user] = worked_out[j]
     end
   end
   return outcome
 end
 
+local hiding = shard.hidden > 0 -- somebody is hidden, before or after
 local function set_hidden(user, yes)
   if (is_hidden[user] or false) == yes then
     return UNCHANGED
   end
-  is_hidden[user] = yes
+  is_hidden[user], hiding = yes, true
   return APPLIED
 end
 
@@ -52,78 +52,149 @@ local function remove(user, ms)
   return outcome
 end
 
--- An id counts once within the horizon, by the messages' own times. Every outcome is remembered.
-local outcomes, remembered, renewed = {}, {}, {}
-for i = 1, #packed_ops / OP_SIZE do
-  local at = (i - 1) * OP_SIZE
-  local kind, set, user, key, ms, digest = unpack_struct('>BHHdI6c4', packed_ops, at + 1)
-  local id = ids > 0 and ARGV[first_id + i - 1] or ''
-  local record = id ~= '' and memory[id]
-  local outcome
-  if record and math.abs(unpack_struct('>I6', record) - ms) <= dedupe then
-    outcome = sub(record, 7, 10) == digest and DUPLICATE or CONFLICT
-  else
-    if kind <= BEST then
-      outcome = score(user, kind, sets[set], key)
-    elseif kind == REMOVE then
-      outcome = remove(user, ms)
-    else
-      outcome = set_hidden(user, kind == HIDE)
-    end
-    if id ~= '' then
-      if not renewed[id] then
-        remembered[#remembered + 1] = id
-      end
-      renewed[id] = ms
-      memory[id] = sub(packed_ops, at + 14, at + 23) .. CODE[outcome]
-    end
+-- What the id memory must be told, by bucket: records to set, and ids that stand in another bucket now.
+local changes = {}
+local function changes_of(bucket)
+  local change = changes[bucket]
+  if not change then
+    change = { bucket = bucket, set = {}, gone = {}, count = shard.buckets[bucket] or 0, new = not shard.buckets[bucket] }
+    changes[bucket] = change
   end
-  outcomes[i] = CODE[outcome]
+  return change
 end
+
+local function move_id(id, old, change)
+  if old then
+    local left = changes_of(old)
+    left.gone[id], left.count = true, left.count - 1
+    change.gone[id] = nil
+  end
+  stored_in[id], change.count = change.bucket, change.count + 1
+end
+
+-- An id counts once within the horizon, by the messages' own times. Every outcome is remembered.
+local outcomes = {}
+local packed_ops, packed_runs = ARGV[8], ARGV[7]
+local kinds = numbers('B', 1, packed_ops, 1, n_ops)
+local op_users = numbers('H', 2, packed_ops, 1 + n_ops, n_ops)
+local op_keys = numbers('d', 8, packed_ops, 1 + 3 * n_ops, n_ops)
+local op_sets = #packed_ops > 11 * n_ops and numbers('H', 2, packed_ops, 1 + 11 * n_ops, n_ops)
+local digests = with_ids and numbers('c4', 4, ARGV[9], 1 + 12 * n_ops, n_ops)
+
+local first = 1
+for run = 1, #packed_runs, 10 do
+  local n, ms = unpack_struct('<Hd', packed_runs, run)
+  local time, bucket, change, set = pack('>I6', ms), nil, nil, nil
+  for i = first, first + n - 1 do
+    local kind, user, id, outcome = kinds[i], op_users[i], false, nil
+    if kind >= 128 then
+      kind, id = kind - 128, ids[i]
+      local record = memory[id]
+      if record and math.abs(unpack_struct('>I6', record) - ms) <= dedupe then
+        outcome = string.sub(record, 7, 10) == digests[i] and DUPLICATE or CONFLICT
+        id = false
+      end
+    end
+    if not outcome then
+      if kind <= BEST then
+        outcome = score(user, kind, sets[op_sets and op_sets[i] or 1] or {}, op_keys[i])
+      elseif kind == REMOVE then
+        outcome = remove(user, ms)
+      else
+        outcome = set_hidden(user, kind == HIDE)
+      end
+      if id then
+        if not change then
+          bucket = string.format('%.0f', floor(ms / width))
+          change = changes_of(bucket)
+          set = change.set
+        end
+        local record, old, k = time .. digests[i] .. CODE[outcome], stored_in[id], #set
+        if old ~= bucket then
+          move_id(id, old, change)
+        end
+        set[k + 1], set[k + 2], memory[id] = id, record, record
+      end
+    end
+    outcomes[i] = CODE[outcome]
+  end
+  first = first + n
+end
+
+local span_of = {} -- how many keys a segment has, by the power of two it is in
+local frexp = math.frexp
 
 -- difference turns a season's scores before and now into what its keys must be told.
 local function difference(season)
   local add, rem, aside_set, aside_del, delta, moves = {}, {}, {}, {}, {}, {}
-  local before, now, members, n, changed = season.before, season.now, season.members, 0, false
-  for user = 1, users do
-    local old, new, old_aside, new_aside = before[user], now[user], false, false
-    if was_hidden[user] then
-      old, old_aside = false, old
-    end
-    if is_hidden[user] then
-      new, new_aside = false, new
+  local before, now, members, n, m, changed = season.before, season.now, season.members, 0, 0, false
+  for user = 1, n_users do
+    local old, new = before[user], now[user]
+    if hiding then
+      local old_aside, new_aside = false, false
+      if was_hidden[user] then
+        old, old_aside = false, old
+      end
+      if is_hidden[user] then
+        new, new_aside = false, new
+      end
+      if old_aside ~= new_aside then
+        if new_aside then
+          aside_set[#aside_set + 1] = users[user]
+          aside_set[#aside_set + 1] = new_aside
+        else
+          aside_del[#aside_del + 1] = users[user]
+        end
+        season.aside = season.aside + (new_aside and 1 or 0) - (old_aside and 1 or 0)
+        changed = true
+      end
     end
     if old ~= new then
-      if old then
-        local g = segment(old, sign)
-        delta[g] = (delta[g] or 0) - 1
-        members = members - 1
+      -- Most scores stay in their segment, and that is seen without naming it: as far from zero as the old one's
+      -- leading digits are, and no further than its segment is wide.
+      local stays = false
+      if old and new then
+        local v, w = old, new
+        if v < 0 then
+          v, w = -v, -w
+        end
+        if v >= 64 then
+          local _, e = frexp(v)
+          local span = span_of[e]
+          if not span then
+            span = 2 ^ (e - 7)
+            span_of[e] = span
+          end
+          local distance = w - v + v % span
+          stays = distance >= 0 and distance < span
+        end
+      end
+      if not stays then
+        if old then
+          local g = segment(old, sign)
+          delta[g] = (delta[g] or 0) - 1
+          members = members - 1
+        end
+        if new then
+          local g = segment(new, sign)
+          delta[g] = (delta[g] or 0) + 1
+          members = members + 1
+        end
       end
       if new then
-        local g = segment(new, sign)
-        delta[g] = (delta[g] or 0) + 1
-        members = members + 1
-        add[n + 1], add[n + 2] = new, ARGV[first_user + user - 1]
+        add[n + 1], add[n + 2] = new, users[user]
         n = n + 2
       else
-        rem[#rem + 1] = ARGV[first_user + user - 1]
+        rem[#rem + 1] = users[user]
       end
-      season.changed, changed = to, true
       if tell then
-        moves[#moves + 1] = old or NO_KEY
-        moves[#moves + 1] = new or NO_KEY
+        moves[m + 1], moves[m + 2] = old or NO_KEY, new or NO_KEY
+        m = m + 2
       end
     end
-    if old_aside ~= new_aside then
-      if new_aside then
-        aside_set[#aside_set + 1] = ARGV[first_user + user - 1]
-        aside_set[#aside_set + 1] = new_aside
-      else
-        aside_del[#aside_del + 1] = ARGV[first_user + user - 1]
-      end
-      season.aside = season.aside + (new_aside and 1 or 0) - (old_aside and 1 or 0)
-      changed = true
-    end
+  end
+  if n > 0 or #rem > 0 then
+    season.changed, changed = to, true
   end
   season.members, season.dirty, season.moves = members, changed, moves
   season.add, season.rem, season.aside_set, season.aside_del, season.delta = add, rem, aside_set, aside_del, delta
@@ -131,17 +202,19 @@ end
 
 -- Segment counts are read, checked, and become values to set and fields to delete: a hash holds no zeros.
 local function count_segments(season)
-  local touched, counts, set, del = {}, {}, {}, {}
+  local touched, set, del = {}, {}, {}
   for g, d in pairs(season.delta) do
     if d ~= 0 then
       touched[#touched + 1] = g
     end
   end
-  collect('HMGET', season.segment, touched, 1, #touched, function(i, count)
-    counts[i] = assert(tonumber(count), 'a segment count is not a number')
-  end)
-  for i, g in ipairs(touched) do
-    local count = (counts[i] or 0) + season.delta[g]
+  local counts = ask('HMGET', season.segment, touched)
+  for i = 1, #touched do
+    local g = touched[i]
+    local count = season.delta[g]
+    if counts[i] then
+      count = count + assert(tonumber(counts[i]), 'a segment count is not a number')
+    end
     if count < 0 then
       return false
     elseif count == 0 then
@@ -168,40 +241,18 @@ for _, season in ipairs(seasons) do
   end
 end
 
--- What the id memory must be told: records by the bucket of their time, and none left behind in another one.
-local changes, bucket_at = {}, {}
-local function changes_of(bucket)
-  local change = changes[bucket]
-  if not change then
-    change = { set = {}, del = {}, new = not shard.buckets[bucket] }
-    changes[bucket] = change
-    if change.new then
-      shard.buckets[bucket] = 0
-    end
-  end
-  return change
-end
-for _, id in ipairs(remembered) do
-  local ms, old = renewed[id], stored_in[id]
-  local bucket = bucket_at[ms]
-  if not bucket then
-    bucket = string.format('%.0f', math.floor(ms / width))
-    bucket_at[ms] = bucket
-  end
-  if old and old ~= bucket then
-    local del = changes_of(old).del
-    del[#del + 1] = id
-    shard.buckets[old] = shard.buckets[old] - 1
-  end
-  local set = changes_of(bucket).set
-  set[#set + 1] = id
-  set[#set + 1] = memory[id]
-  if old ~= bucket then
-    shard.buckets[bucket] = shard.buckets[bucket] + 1
-  end
-end
 for bucket, change in pairs(changes) do
   if change.new and call('HLEN', bucket_key(bucket)) > 0 then
     return { 'damaged', 'id memory is not in meta' }
   end
+end
+local hide, show = {}, {}
+for user, yes in pairs(is_hidden) do
+  if (was_hidden[user] or false) ~= yes then
+    local list = yes and hide or show
+    list[#list + 1] = users[user]
+  end
+end
+if #hide > 0 and shard.hidden == 0 and call('SCARD', hidden_key) > 0 then
+  return { 'damaged', 'hidden is not in meta' }
 end

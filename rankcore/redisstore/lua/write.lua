@@ -1,6 +1,6 @@
 -- Write: scores, counts, id memory, who is hidden, and last the position. Everything before was reading and thinking.
 
-local meta = { 'position', to, 'layout', layout, 'lost', (lost == '1' or shard.lost == '1') and '1' or '0' }
+local meta, n_meta = { 'position', to }, 2
 local meta_del, index_add, index_del, doomed = {}, {}, {}, {}
 if not shard.exists then
   index_add[1] = 'shard'
@@ -8,14 +8,13 @@ end
 
 local function write(command, key, values)
   for i = 1, #values, CHUNK do -- CHUNK is even: pairs stay together
-    call(command, key, unpack(values, i, math.min(i + CHUNK - 1, #values)))
+    call(command, key, unpack(values, i, min(i + CHUNK - 1, #values)))
   end
 end
 
 -- keep sets a field of meta; a new one is indexed too.
 local function keep(field, value, new)
-  meta[#meta + 1] = field
-  meta[#meta + 1] = value
+  meta[n_meta + 1], meta[n_meta + 2], n_meta = field, value, n_meta + 2
   if new then
     index_add[#index_add + 1] = field
   end
@@ -46,27 +45,29 @@ for _, season in ipairs(seasons) do
   end
 end
 
+for bucket, change in pairs(changes) do
+  shard.buckets[bucket] = change.count
+end
 for bucket, count in pairs(shard.buckets) do
   local field, key, change = 'i:' .. bucket, bucket_key(bucket), changes[bucket]
   if count == 0 or (tonumber(bucket) + 1) * width <= forget_ms then
     retire(field, key)
   elseif change then
-    write('HDEL', key, change.del)
     write('HSET', key, change.set)
+    local gone = {}
+    for id in pairs(change.gone) do
+      gone[#gone + 1] = id
+    end
+    write('HDEL', key, gone)
     keep(field, count, change.new)
   end
 end
 
-local hide, show = {}, {}
-for user, yes in pairs(is_hidden) do
-  if (was_hidden[user] or false) ~= yes then
-    local list = yes and hide or show
-    list[#list + 1] = ARGV[first_user + user - 1]
-  end
-end
 write('SADD', hidden_key, hide)
 write('SREM', hidden_key, show)
-keep('hidden', shard.hidden + #hide - #show)
+if #hide + #show > 0 or not shard.exists then
+  keep('hidden', shard.hidden + #hide - #show)
+end
 
 if moves_kept and #moves > 0 then
   call('SET', moves_key, moves)
@@ -79,11 +80,18 @@ elseif shard.moves then
   meta_del[#meta_del + 1] = 'moves'
 end
 
+local is_lost = (lost or shard.lost == '1') and '1' or '0'
+if not shard.exists then
+  keep('layout', layout)
+end
+if not shard.exists or is_lost ~= shard.lost then
+  keep('lost', is_lost)
+end
 for i = 1, #doomed, CHUNK do
-  call('UNLINK', unpack(doomed, i, math.min(i + CHUNK - 1, #doomed)))
+  call('UNLINK', unpack(doomed, i, min(i + CHUNK - 1, #doomed)))
 end
 write('HDEL', KEYS[1], meta_del)
 write('SREM', KEYS[2], index_del)
 write('SADD', KEYS[2], index_add)
 write('HSET', KEYS[1], meta)
-return { 'applied', meta[6], table.concat(outcomes), moves }
+return { 'applied', is_lost, table.concat(outcomes), moves }
