@@ -55,10 +55,13 @@ func (o origins) mark(ctx *fasthttp.RequestCtx) {
 // preflight answers the question of a browser whether a page may send a request, and reports whether it did. One
 // that may not is answered as any other OPTIONS is, and without the headers that would let it.
 func (o origins) preflight(ctx *fasthttp.RequestCtx) bool {
+	if !ctx.IsOptions() {
+		return false
+	}
 	h := &ctx.Request.Header
 	wanted := string(h.Peek(fiber.HeaderAccessControlRequestMethod))
 	origin := string(h.Peek(fiber.HeaderOrigin))
-	if string(ctx.Method()) != fiber.MethodOptions || wanted == "" || origin == "" {
+	if wanted == "" || origin == "" {
 		return false
 	}
 	methods, headers := corsMethods, corsHeaders

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"math"
 	"net"
 	"net/netip"
@@ -97,7 +98,8 @@ func (l *limiter) refuses(ctx *fasthttp.RequestCtx) bool {
 	if !l.counts(client, l.anyRPS) {
 		return false
 	}
-	switch string(ctx.Path()) {
+	path, _, _ := bytes.Cut(ctx.RequestURI(), []byte("?")) // as it was sent: taking it apart costs more than all of this
+	switch string(path) {
 	case "/livez", "/readyz":
 		return false
 	}
