@@ -22,7 +22,7 @@ const (
 // does not make it so, and an applier that falls behind later does not take from it what it has.
 type entry struct {
 	began    uint64    // the load's place in the Tier's order
-	at       time.Time // when it began
+	at       time.Time // what it shows was read after this
 	page     *rankcore.Page
 	standing *rankcore.Standing
 
@@ -33,14 +33,20 @@ type entry struct {
 	nextRefresh atomic.Int64 // none starts before; Unix nanoseconds
 }
 
-// newEntry lives for the bound, counted from the moment up to which it has everything: so that an answer called
-// fresh has every write that the log took more than a bound before.
+// newEntry is what the load brought. It lives for the bound, counted from the moment up to which it has everything: so
+// that an answer called fresh has every write that the log took more than a bound before.
 func newEntry(f *flight, bound time.Duration, page *rankcore.Page, standing *rankcore.Standing) *entry {
 	e := &entry{began: f.began, at: f.at, page: page, standing: standing, doubt: f.doubt}
 	if e.sound() {
 		current := f.current
 		if standing != nil && standing.AsOf.Before(current) {
 			current = standing.AsOf // an estimate may come from counts that are older than its load
+		}
+		if page != nil { // it may come from rows that were read for others before, after what this load had to have
+			e.at = earlier(e.at, later(page.AsOf, f.since.Add(1)))
+			if !page.Current.IsZero() {
+				current = earlier(current, page.Current)
+			}
 		}
 		e.until = current.Add(bound)
 		// Keys loaded together do not stay together: half the bound, and up to an eighth of it more.
@@ -56,6 +62,24 @@ func newEntry(f *flight, bound time.Duration, page *rankcore.Page, standing *ran
 	})
 	e.nextRefresh.Store(f.at.Add(min(refreshPace, bound/4)).UnixNano())
 	return e
+}
+
+// timely reports whether what came for a question at now may be called what it is. Rows that were read before their
+// load may be too old for one that joined it.
+func (e *entry) timely(now time.Time) bool { return !e.sound() || e.doubt != "" || !now.After(e.until) }
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // kept is the entry as it is remembered: who finds it there did not wait for it.

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"maps"
 	"sync/atomic"
+	"time"
 
 	"rankgate/rankcore"
 )
@@ -18,6 +19,7 @@ type boardStamps struct {
 	pages   atomic.Uint64 // pages are not served
 	users   atomic.Uint64 // standings are not served
 	all     atomic.Uint64 // nothing is served
+	forgot  atomic.Int64  // when pages was last raised, or all; set before that; Unix nanoseconds
 	user    atomic.Pointer[[userStripes]atomic.Uint64]
 }
 
@@ -28,6 +30,9 @@ func (t *Tier) Evict(c rankcore.Change) {
 	b := (*t.boards.Load())[c.Board]
 	if b == nil {
 		return // nothing of the board was ever loaded
+	}
+	if c.Top || c.All && c.To.IsNone() {
+		b.forgot.Store(time.Now().UnixNano())
 	}
 	stamp := t.clock.Add(1)
 	if c.All {
@@ -46,6 +51,7 @@ func (t *Tier) Evict(c rankcore.Change) {
 // Floor makes sure that after it returned nothing is served for the board whose load began earlier.
 func (t *Tier) Floor(board rankcore.BoardID) {
 	if b := (*t.boards.Load())[board]; b != nil {
+		b.forgot.Store(time.Now().UnixNano())
 		raise(&b.all, t.clock.Add(1))
 		t.metrics.floors.Inc()
 	}
@@ -53,6 +59,7 @@ func (t *Tier) Floor(board rankcore.BoardID) {
 
 // Suspect has everything re-read before it is served again.
 func (t *Tier) Suspect() {
+	t.suspected.Store(time.Now().UnixNano())
 	raise(&t.suspect, t.clock.Add(1))
 	t.metrics.suspects.Inc()
 }
@@ -69,6 +76,19 @@ func (t *Tier) barrier(a ask) uint64 {
 		newest = max(newest, user[t.stripeOf(a.key.user)].Load())
 	}
 	return newest
+}
+
+// readAfter is since when what answers a page must have been read: a source may have rows that it read earlier. What
+// only changed does not count, as such a source knows of it before anybody is told.
+func (t *Tier) readAfter(a ask) time.Time {
+	if a.key.user != "" {
+		return a.since
+	}
+	newest := max(t.suspected.Load(), a.stamps.forgot.Load())
+	if newest == 0 {
+		return a.since
+	}
+	return later(a.since, time.Unix(0, newest))
 }
 
 // stamps are the board's, made when it is first asked about. Boards are few and configured.

@@ -68,7 +68,7 @@ func (a ask) of(ctx context.Context, source rankcore.Reader) (page *rankcore.Pag
 	k := a.key
 	switch a.kind() {
 	case kindTop:
-		page, err = source.Top(ctx, rankcore.TopQuery{Board: k.board, Season: k.season, Offset: k.offset, Limit: k.limit})
+		page, err = source.Top(ctx, rankcore.TopQuery{Board: k.board, Season: k.season, Offset: k.offset, Limit: k.limit, Since: a.since})
 	case kindAround:
 		page, err = source.Rows(ctx, rankcore.RowsQuery{Board: k.board, Season: k.season, Around: k.user, Limit: k.limit})
 	default:

@@ -31,6 +31,7 @@ type flights struct {
 type flight struct {
 	began   uint64
 	at      time.Time
+	since   time.Time       // of a page: it must be read after this
 	origin  rankcore.Origin // for those who wait
 	current time.Time       // the answer will have everything the log had at this moment, unless there is
 	doubt   rankcore.Reason // a reason to doubt that
@@ -48,11 +49,12 @@ func (t *Tier) fly(a ask, after uint64) *flight {
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	now := time.Now()
-	if f := shard.byKey[a.key]; f != nil && f.began > max(after, t.barrier(a)) && f.at.After(a.since) && f.timely(now, a.key.board.Freshness) {
+	if f := shard.byKey[a.key]; f != nil && f.began > max(after, t.barrier(a)) && f.at.After(a.since) && f.reads(a) && f.timely(now, a.key.board.Freshness) {
 		return f
 	}
-	a = a.owned()
 	f := &flight{began: t.clock.Add(1), at: now, done: make(chan struct{})}
+	f.since = t.readAfter(a)
+	a = a.owned()
 	if t.has(a) {
 		f.origin = rankcore.AskedAgain
 	}
@@ -65,6 +67,9 @@ func (t *Tier) fly(a ask, after uint64) *flight {
 	return f
 }
 
+// reads reports whether what the load brings was read late enough for a.
+func (f *flight) reads(a ask) bool { return a.key.user != "" || !f.since.Before(a.since) }
+
 // timely reports whether a question that comes now may be answered by the load. One that takes long while the applier
 // stands still would hand on as fresh what the first caller may call so, and this one no more.
 func (f *flight) timely(now time.Time, bound time.Duration) bool {
@@ -72,7 +77,9 @@ func (f *flight) timely(now time.Time, bound time.Duration) bool {
 }
 
 func (t *Tier) load(a ask, f *flight, shard *flights) {
-	page, standing, err := t.read(a)
+	question := a
+	question.since = f.since
+	page, standing, err := t.read(question)
 	t.metrics.loadSeconds.Observe(time.Since(f.at).Seconds())
 	if err != nil {
 		f.err = err

@@ -56,10 +56,11 @@ type Tier struct {
 	absent  *otter.Cache[key, *entry] // users that are not ranked, bounded apart so that inventing names evicts nobody
 
 	// clock gives every load and every eviction its place in one order. It is not time.
-	clock   atomic.Uint64
-	suspect atomic.Uint64                                     // loads up to here are not served
-	boards  atomic.Pointer[map[rankcore.BoardID]*boardStamps] // replaced, never changed
-	adding  sync.Mutex                                        // held while boards is replaced
+	clock     atomic.Uint64
+	suspect   atomic.Uint64                                     // loads up to here are not served
+	suspected atomic.Int64                                      // when that was last raised; set before; Unix nanoseconds
+	boards    atomic.Pointer[map[rankcore.BoardID]*boardStamps] // replaced, never changed
+	adding    sync.Mutex                                        // held while boards is replaced
 
 	seed    maphash.Seed
 	flights [flightShards]flights
@@ -200,7 +201,7 @@ func (t *Tier) get(ctx context.Context, a ask) (*entry, error) {
 		// An answer overtaken by an eviction is asked for again, but not without end: on a board that is
 		// evicted all the time it is given as it is, true at an instant after this request began or shared
 		// with one that waited then. See TestEvictedAllTheTime.
-		if f.err != nil || f.began > t.barrier(a) || try == maxTries {
+		if f.err != nil || f.began > t.barrier(a) && f.entry.timely(now) || try == maxTries {
 			return f.entry, f.err
 		}
 	}

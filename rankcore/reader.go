@@ -65,6 +65,7 @@ type Meta struct {
 	Status  Status
 	Reason  Reason    // empty when fresh
 	AsOf    time.Time // the answer was true at this moment
+	Current time.Time // it has everything that the log had then; zero: all that the shards had when they were asked
 	Version Position  // the newest message that changed the season's scores, as far as the answer knows
 	Total   int64     // members ranked in the season
 	Origin  Origin

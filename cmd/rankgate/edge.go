@@ -46,6 +46,38 @@ func snapshotsDir(cfg *config.Config) string {
 	return filepath.Join(cfg.Data, "snapshots", strconv.FormatUint(xxhash.Sum64String(core), 36))
 }
 
+// alone reports whether no other process can share this one's shards: they are in it, or only it has the log.
+func alone(cfg *config.Config) bool {
+	return cfg.StoreURL == config.Embedded || cfg.Log.URL == config.Embedded && cfg.Log.Listen == ""
+}
+
+// shardsOf names the shards of a store among processes on one NATS, which may have others.
+func shardsOf(cfg *config.Config) string {
+	return strconv.FormatUint(xxhash.Sum64String(config.MaskURL(cfg.StoreURL)), 36)
+}
+
+// tellers are told what an applier did, one after the other: what a gateway asks when it hears of a change must
+// know of it already.
+type tellers []ingest.Announcer
+
+func (ts tellers) Announce(c rankcore.Change) {
+	for _, t := range ts {
+		t.Announce(c)
+	}
+}
+
+func (ts tellers) Progress(p rankcore.Progress) {
+	for _, t := range ts {
+		t.Progress(p)
+	}
+}
+
+func (ts tellers) Withdraw(id rankcore.BoardID) {
+	for _, t := range ts {
+		t.Withdraw(id)
+	}
+}
+
 // beaconEvery is how often a beacon goes out: several times within the smallest freshness bound.
 func beaconEvery(boards []*rankcore.Board) time.Duration {
 	every := invalidation.DefaultEvery

@@ -15,6 +15,7 @@ import (
 	"rankgate/gateway"
 	"rankgate/invalidation"
 	"rankgate/rankcore"
+	"rankgate/rankcore/aggregate"
 	"rankgate/rankcore/ingest"
 	"rankgate/rankcore/memstore"
 	"rankgate/rankcore/redisstore"
@@ -173,12 +174,12 @@ func (e *edge) openStore() (coreStore, *storeWatch, error) {
 	return store, watch, nil
 }
 
-// openLeases is nil where no other core can feed these shards: they are in this process, or only it has the log.
+// openLeases is nil where no other core can feed these shards.
 func (e *edge) openLeases(oplog *ingest.Log) *ingest.Leases {
-	if e.cfg.Role == config.RoleGateway || e.cfg.StoreURL == config.Embedded || e.cfg.Log.URL == config.Embedded && e.cfg.Log.Listen == "" {
+	if e.cfg.Role == config.RoleGateway || alone(e.cfg) {
 		return nil
 	}
-	leases := ingest.NewLeases(ingest.LeasesConfig{Log: oplog, Boards: e.cfg.Boards, Shards: config.MaskURL(e.cfg.StoreURL), Logger: e.log})
+	leases := ingest.NewLeases(ingest.LeasesConfig{Log: oplog, Boards: e.cfg.Boards, Shards: shardsOf(e.cfg), Logger: e.log})
 	e.add("leases", leases.Run)
 	return leases
 }
@@ -188,10 +189,18 @@ func (e *edge) wireCore(oplog *ingest.Log, leases *ingest.Leases, store coreStor
 		Conn: casts, Every: beaconEvery(e.cfg.Boards), Logger: e.log, Registerer: e.reg,
 	})
 	e.add("announcer", announcer.Run)
+	told := tellers{announcer}
+	if !alone(e.cfg) {
+		heads := aggregate.NewServer(aggregate.ServerConfig{
+			Conn: casts, Boards: e.cfg.Boards, Shards: shardsOf(e.cfg), Source: store, Logger: e.log, Registerer: e.reg,
+		})
+		e.add("aggregate", heads.Run)
+		told = tellers{heads, announcer}
+	}
 	known.appliers = map[rankcore.BoardID]func() ingest.ApplierStatus{}
 	for _, b := range e.cfg.Boards {
 		applier := ingest.NewApplier(ingest.ApplierConfig{
-			Log: oplog, Board: b, Shards: store, Announcer: announcer, Leases: leases, Logger: e.log, Registerer: e.reg,
+			Log: oplog, Board: b, Shards: store, Announcer: told, Leases: leases, Logger: e.log, Registerer: e.reg,
 		})
 		e.add("applier of "+string(b.ID), applier.Run)
 		known.appliers[b.ID] = applier.Status
@@ -203,7 +212,7 @@ func (e *edge) wireFace(face *gateway.Config, oplog *ingest.Log, store coreStore
 		Dir: snapshotsDir(e.cfg), Boards: e.cfg.Boards, Logger: e.log, Registerer: e.reg,
 	})
 	guard := degrade.NewGuard(degrade.Config{
-		Source: store, Concurrency: e.cfg.Limits.CoreConcurrency, Snapshots: snapshots, Logger: e.log, Registerer: e.reg,
+		Source: e.shared(store, casts), Concurrency: e.cfg.Limits.CoreConcurrency, Snapshots: snapshots, Logger: e.log, Registerer: e.reg,
 	})
 	e.add("snapshots", func(ctx context.Context) error { return snapshots.Run(ctx, guard) })
 	heard := &evictor{}                      // the listener tells the tier, and the tier asks the listener
@@ -223,6 +232,16 @@ func (e *edge) wireFace(face *gateway.Config, oplog *ingest.Log, store coreStore
 	face.Writer, face.Applied, face.Outcomes = writer{oplog}, listener, store
 	face.Quota, err = e.openQuota(store)
 	return err
+}
+
+// shared is the store, with what one core reads for all gateways taken from there.
+func (e *edge) shared(store rankcore.Reader, casts *nats.Conn) rankcore.Reader {
+	if alone(e.cfg) {
+		return store
+	}
+	return aggregate.NewClient(aggregate.ClientConfig{
+		Conn: casts, Boards: e.cfg.Boards, Shards: shardsOf(e.cfg), Source: store, Logger: e.log, Registerer: e.reg,
+	})
 }
 
 // wireGateways puts the face on the public listener, and operations on theirs.

@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"sync"
 	"time"
 
-	"github.com/cespare/xxhash/v2"
 	"github.com/nats-io/nats.go"
 
 	"rankgate/rankcore"
@@ -37,7 +35,7 @@ const (
 type LeasesConfig struct {
 	Log    *Log
 	Boards []*rankcore.Board
-	Shards string       // names the shards: cores that feed others do not stand by for them
+	Shards string       // names the shards, in letters and digits: cores that feed others do not stand by for them
 	Logger *slog.Logger // nil: silent
 }
 
@@ -81,7 +79,7 @@ func NewLeases(cfg LeasesConfig) *Leases {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	ls := &Leases{
-		core: rand.Text(), shards: strconv.FormatUint(xxhash.Sum64String(cfg.Shards), 36),
+		core: rand.Text(), shards: cfg.Shards,
 		owner: cfg.Log, conn: cfg.Log.stream.conn,
 		store:  leaseStore{js: cfg.Log.stream.js, replicas: cfg.Log.cfg.Replicas},
 		boards: make(map[rankcore.BoardID]*lease, len(cfg.Boards)), steady: steadyFor, log: cfg.Logger,

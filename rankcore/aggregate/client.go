@@ -1,0 +1,208 @@
+package aggregate
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"rankgate/rankcore"
+)
+
+const (
+	// askWithin bounds how long the core is waited for: one reading apart from the last, and the reading. What is left
+	// of a reader's patience is for the shards.
+	askWithin = 150 * time.Millisecond
+	// The core is not asked for so long after nobody listened, or it did not answer in time: twice as long each time in
+	// a row that it did not.
+	firstRest = 100 * time.Millisecond
+	maxRest   = time.Second
+)
+
+// ClientConfig describes a client.
+type ClientConfig struct {
+	Conn       *nats.Conn
+	Boards     []*rankcore.Board
+	Shards     string                // names the shards, as at the server
+	Source     rankcore.Reader       // the shards: for everything else, and when the core does not answer
+	Registerer prometheus.Registerer // nil: no metrics
+	Logger     *slog.Logger          // nil: silent
+}
+
+// Client is a Reader that takes the first rows of a board from the core that applies it, and everything else from its
+// source; those rows as well when the core does not answer, or has only older ones. Safe for concurrent use.
+type Client struct {
+	rankcore.Reader
+	conn    *nats.Conn
+	shards  string
+	log     *slog.Logger
+	metrics *clientMetrics
+	boards  map[rankcore.BoardID]*asked // fixed
+}
+
+// asked is what a client knows of one board.
+type asked struct {
+	rest atomic.Int64 // the core is not asked before; Unix nanoseconds
+
+	mu   sync.Mutex // guards what follows
+	late int        // answers in a row
+	seen map[rankcore.SeasonID]sighting
+}
+
+// sighting is the newest version of a season that was answered here.
+type sighting struct {
+	version rankcore.Position
+	began   time.Time // of the reading, at the earliest
+}
+
+// NewClient returns a client.
+func NewClient(cfg ClientConfig) *Client {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := &Client{
+		Reader: cfg.Source, conn: cfg.Conn, shards: cfg.Shards, log: cfg.Logger, metrics: newClientMetrics(cfg.Registerer),
+		boards: make(map[rankcore.BoardID]*asked, len(cfg.Boards)),
+	}
+	for _, b := range cfg.Boards {
+		c.boards[b.ID] = &asked{seen: map[rankcore.SeasonID]sighting{}}
+	}
+	return c
+}
+
+// Top answers from the core's rows, or from the source.
+func (c *Client) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
+	began := time.Now()
+	b := c.boards[q.Board.ID]
+	switch {
+	case b == nil || q.Offset+max(q.Limit, 0) > q.Board.Head:
+	case began.UnixNano() < b.rest.Load():
+		c.metrics.resting.Inc()
+	default:
+		page, err := c.ask(ctx, b, q, began)
+		if err == nil {
+			return page, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		c.log.Debug("the core does not answer; the shards are read", "board", q.Board.ID, "because", err)
+	}
+	page, err := c.Reader.Top(ctx, q)
+	if err == nil && b != nil {
+		b.saw(q.Season, page.Version, began)
+	}
+	return page, err
+}
+
+// errOlder: the core's rows are older than what may be answered, or than what was.
+var errOlder = errors.New("the core has older rows")
+
+func (c *Client) ask(ctx context.Context, b *asked, q rankcore.TopQuery, began time.Time) (*rankcore.Page, error) {
+	rows := 0
+	if q.Limit > 0 {
+		rows = q.Offset + q.Limit
+	}
+	r := request{V: version, Season: string(q.Season), Rows: rows}
+	if !q.Since.IsZero() {
+		// The core counts back from when it is asked, which is later than now: what it has is then no older than Since.
+		within := max(began.Sub(q.Since), 0).Nanoseconds()
+		r.WithinNS = &within
+	}
+	limited, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	m, err := c.conn.RequestWithContext(limited, headSubject(c.shards, q.Board.ID), encodeRequest(r))
+	switch {
+	case err == nil:
+	case errors.Is(err, nats.ErrNoResponders):
+		c.metrics.unheard.Inc()
+		b.unanswered(false)
+		return nil, err
+	default:
+		c.metrics.late.Inc()
+		if ctx.Err() == nil { // or it was the asker who left
+			b.unanswered(true)
+		}
+		return nil, err
+	}
+	b.answered()
+	h, err := decodeHead(m.Data)
+	if err != nil {
+		c.metrics.refused.Inc()
+		return nil, err
+	}
+	asOf, now := began.Add(-h.age), time.Now()
+	if asOf.After(now) { // a garbled age must not make an answer that lasts
+		asOf = now
+	}
+	if h.behind > q.Board.Freshness || !b.admit(q.Season, h.version, asOf) {
+		c.metrics.older.Inc()
+		return nil, errOlder
+	}
+	c.metrics.answered.Inc()
+	page := &rankcore.Page{Meta: rankcore.Meta{
+		Season: q.Season, Status: rankcore.Fresh, AsOf: asOf, Current: began.Add(-h.behind), Version: h.version, Total: h.total,
+	}}
+	if q.Limit > 0 && q.Offset < len(h.entries) {
+		page.Entries = h.entries[q.Offset:]
+	}
+	return page, nil
+}
+
+// unanswered puts the next question off: nobody listened, or nobody answered in time.
+func (b *asked) unanswered(late bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	rest := firstRest
+	if late {
+		rest = min(firstRest<<min(b.late, 8), maxRest)
+		b.late++
+	}
+	b.rest.Store(time.Now().Add(rest).UnixNano())
+}
+
+func (b *asked) answered() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.late = 0
+}
+
+// saw takes note of what the shards showed to a reading that began then. They alone may show an earlier version than
+// was seen before: when they have gone back themselves.
+func (b *asked) saw(season rankcore.SeasonID, v rankcore.Position, began time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if began.After(b.seen[season].began) {
+		b.keep(season, sighting{v, began})
+	}
+}
+
+// admit reports whether the core's version may follow what was seen, and takes note of it.
+func (b *asked) admit(season rankcore.SeasonID, v rankcore.Position, asOf time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	seen := b.seen[season]
+	if v.Time < seen.version.Time || v.Time == seen.version.Time && v.Seq < seen.version.Seq {
+		return false
+	}
+	if asOf.Before(seen.began) {
+		asOf = seen.began
+	}
+	b.keep(season, sighting{v, asOf})
+	return true
+}
+
+// maxSeen bounds the seasons of a board that are remembered.
+const maxSeen = 64
+
+func (b *asked) keep(season rankcore.SeasonID, s sighting) {
+	if _, known := b.seen[season]; !known && len(b.seen) >= maxSeen {
+		clear(b.seen)
+	}
+	b.seen[season] = s
+}
