@@ -114,11 +114,14 @@ func (c *Comparison) top(ctx context.Context, want Standings) error {
 		right := want.Rows[min(from, len(want.Rows)):min(from+q.Limit, len(want.Rows))]
 		c.expect(fmt.Sprintf("rows of the top from %d on", from), len(page.Entries), len(right))
 		for i, e := range page.Entries[:min(len(page.Entries), len(right))] {
-			c.expect(fmt.Sprintf("row %d of the top", from+i), e, right[i])
+			c.expect(fmt.Sprintf("row %d of the top", from+i), row(e), row(right[i]))
 		}
 	}
 	return nil
 }
+
+// row is all of an entry that clients are told.
+func row(e rankcore.Entry) string { return fmt.Sprintf("{%d %s %d}", e.Rank, e.User, e.Score) }
 
 func (c *Comparison) rank(ctx context.Context, u rankcore.UserID, want Standings) error {
 	q := rankcore.RankQuery{Board: c.Board, Season: c.season, User: u, Precision: c.Precision}

@@ -43,6 +43,13 @@ func (c *Client) readPage(ctx context.Context, b *rankcore.Board, path string) (
 		}
 		page.Entries[i] = rankcore.Entry{Rank: e.Rank, User: e.User, Score: score}
 	}
+	if n := len(page.Entries); page.More && n > 0 { // where the walk goes on is told by the cursor alone
+		next, err := rankcore.ParseCursor(b, got.Next)
+		if err != nil {
+			return nil, fmt.Errorf("next_cursor: %w", err)
+		}
+		page.Entries[n-1].Arrival = next.After.Arrival
+	}
 	return page, nil
 }
 

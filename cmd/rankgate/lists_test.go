@@ -7,14 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"rankgate/cmd/rankgate/internal/config"
 	"rankgate/loadtest"
 	"rankgate/rankcore"
 )
 
 // TestEveryAnswerTellsTheSameRank: top, rank, around, batch and pages agree about everybody on boards full of ties,
-// in both orders and with decimals (CASE 2), as a client over HTTP sees them.
+// in both orders, with both rules for ties and with decimals (CASE 2), as a client over HTTP sees them.
 func TestEveryAnswerTellsTheSameRank(t *testing.T) {
-	cfg := embedded(t)
+	cfg := embedded(t, config.Flag{Name: "board", Key: "boards.first.ties", Value: "first"}, config.Flag{Name: "board", Key: "boards.first.order", Value: "asc"},
+		config.Flag{Name: "board", Key: "boards.first.update", Value: "best"})
 	a, _ := startEdge(t, cfg)
 	client, err := loadtest.NewClient(loadtest.ClientConfig{URL: a.url})
 	if err != nil {
@@ -22,18 +24,24 @@ func TestEveryAnswerTellsTheSameRank(t *testing.T) {
 	}
 	defer client.Close()
 	for _, b := range cfg.Boards {
-		if b.ID != "power" && b.ID != "laps" {
+		if b.ID == "demo" {
 			continue
 		}
 		var want []rankcore.Entry
 		body := ""
 		for i := range 200 {
 			e := rankcore.Entry{User: rankcore.UserID(fmt.Sprintf("player/%d é", i*7%200)), Score: rankcore.Score(i % 9 * 50)}
+			if b.Ties == rankcore.TiesFirst {
+				e.Arrival = rankcore.Arrival(i)
+			}
 			want = append(want, e)
 			body += fmt.Sprintf(`,{"user":%q,%q:%s}`, e.User, b.Update, rankcore.AppendJSONScore(nil, e.Score, b.Scale))
 		}
 		slices.SortFunc(want, b.Order.Compare)
-		rankcore.TiesShared.SetRanks(want, 0, 0)
+		b.Ties.SetRanks(want, 0, 0)
+		for i := range want {
+			want[i].Arrival = 0 // clients are not told
+		}
 		var answer struct{ Applied bool }
 		if status, err := a.do(http.MethodPost, "/v1/boards/"+string(b.ID)+"/scores?wait=applied", `{"ops":[`+body[1:]+`]}`, &answer); err != nil || !answer.Applied {
 			t.Fatalf("%d, %v", status, err)
@@ -57,12 +65,13 @@ func checkLists(t *testing.T, client *loadtest.Client, b *rankcore.Board, want [
 		if err != nil {
 			t.Fatal(err)
 		}
+		n := len(page.Entries)
+		q.After = page.Entries[n-1].Place()
+		page.Entries[n-1].Arrival = 0
 		walked = append(walked, page.Entries...)
 		if !page.More {
 			break
 		}
-		last := page.Entries[len(page.Entries)-1]
-		q.After = last.Place()
 	}
 	if !slices.Equal(walked, want) {
 		t.Fatalf("pages:\n got %v\nwant %v", walked, want)

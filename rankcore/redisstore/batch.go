@@ -67,20 +67,28 @@ func newBatch(q rankcore.RanksQuery, segments *aggregate) *batch {
 
 func (b *batch) question() question {
 	return question{name: "scores", board: b.Board, season: b.Season, members: firstAnswer, ask: func(shard int, keys string) [][]any {
-		return append([][]any{{"ZCARD", keys + ":main"}}, b.ask(shard, keys+":main")...)
+		return append([][]any{{"ZCARD", keys + ":main"}}, b.ask(shard, keys)...)
 	}}
 }
 
-// ask are the commands for the scores of a shard's users.
-func (b *batch) ask(shard int, main string) [][]any {
-	if len(b.byShard[shard]) == 0 {
+// ask are the commands for the scores of a shard's users. Where ties go by arrival, members have other names, and a hash
+// tells what all users have reached; those who are hidden stand in another one too.
+func (b *batch) ask(shard int, keys string) [][]any {
+	users := b.byShard[shard]
+	if len(users) == 0 {
 		return nil
 	}
-	command := []any{"ZMSCORE", main}
-	for _, u := range b.byShard[shard] {
-		command = append(command, string(u))
+	command := func(name, key string) []any {
+		list := []any{name, keys + key}
+		for _, u := range users {
+			list = append(list, string(u))
+		}
+		return list
 	}
-	return [][]any{command}
+	if b.Board.Ties == rankcore.TiesFirst {
+		return [][]any{command("HMGET", ":reached"), command("HMGET", ":aside")}
+	}
+	return [][]any{command("ZMSCORE", ":main")}
 }
 
 // take reads the answers to ask.
@@ -93,18 +101,37 @@ func (b *batch) take(shard int, r reading, answers []any) error {
 	if len(scores) != len(users) {
 		return errShape(answers[0])
 	}
+	hidden := make([]any, len(users))
+	if len(answers) > 1 {
+		if hidden, _ = answers[1].([]any); len(hidden) != len(users) {
+			return errShape(answers[1])
+		}
+	}
 	for i, u := range users {
 		delete(b.own, u)
-		if scores[i] == nil {
+		if scores[i] == nil || hidden[i] != nil {
 			continue
 		}
-		key, err := keyOf(scores[i])
+		own, err := b.ownReading(r, scores[i])
 		if err != nil {
 			return err
 		}
-		b.own[u] = ownReading{reading: r, score: b.Board.Order.Score(key)}
+		b.own[u] = own
 	}
 	return nil
+}
+
+// ownReading reads the answer about one user who is ranked.
+func (b *batch) ownReading(r reading, answer any) (own ownReading, err error) {
+	own.reading = r
+	key := int64(0)
+	if b.Board.Ties == rankcore.TiesFirst {
+		own.arrival, key, err = reachedOf(text(answer))
+	} else {
+		key, err = keyOf(answer)
+	}
+	own.score = b.Board.Order.Score(key)
+	return own, err
 }
 
 // reach is how far down the head must be read to hold every user who may stand in it; 0 when none does.
@@ -147,7 +174,7 @@ func (b *batch) standings() *rankcore.Standings {
 		if !ranked {
 			continue
 		}
-		st := b.exact(u, own.score)
+		st := b.exact(u, own)
 		if st == nil {
 			st = b.segments.standing(rankcore.RankQuery{Board: b.Board, User: u}, own)
 			// Counts may be older than scores, and the answer is as old as the oldest part of it.
@@ -166,13 +193,14 @@ func (b *batch) standings() *rankcore.Standings {
 	return &rankcore.Standings{Meta: b.meta, Users: list}
 }
 
-// exact is where a score stands if the head shows it, else nil.
-func (b *batch) exact(u rankcore.UserID, score rankcore.Score) *rankcore.Standing {
+// exact is where a user stands if the head shows it, else nil.
+func (b *batch) exact(u rankcore.UserID, own ownReading) *rankcore.Standing {
 	if b.head == nil || len(b.head.behind) == 0 {
 		return nil
 	}
-	rows, o := b.head.behind, b.Board.Order
-	if o.Better(rows[len(rows)-1].Score, score) {
+	rows, o, score := b.head.behind, b.Board.Order, own.score
+	at := rankcore.Entry{User: u, Score: score, Arrival: own.arrival}
+	if b.Board.Ahead(rows[len(rows)-1], at) {
 		return nil
 	}
 	better, _ := slices.BinarySearchFunc(rows, score, func(e rankcore.Entry, s rankcore.Score) int {
@@ -188,7 +216,8 @@ func (b *batch) exact(u rankcore.UserID, score rankcore.Score) *rankcore.Standin
 			break
 		}
 	}
-	st := &rankcore.Standing{Meta: b.meta, User: u, Score: score}
-	st.SetExact(b.Board.Ties, int64(better), 0, notWorse-int64(better))
+	ahead, _ := slices.BinarySearchFunc(rows[better:], at, o.Compare)
+	st := &rankcore.Standing{Meta: b.meta, User: u, Score: score, Arrival: own.arrival}
+	st.SetExact(b.Board.Ties, int64(better), int64(ahead), notWorse-int64(better))
 	return st
 }

@@ -63,7 +63,17 @@ func (m *move) end() {
 // is read, and above all the shard is not called damaged, since that would empty it. Then it goes on where it was.
 func TestSlotOnTheMove(t *testing.T) {
 	cluster := servers.RedisCluster(t, 3, 0)
-	w := newWriter(t, open(t, cluster.URL), oneShard("move"))
+	for _, ties := range []rankcore.Ties{rankcore.TiesShared, rankcore.TiesFirst} {
+		t.Run(ties.String(), func(t *testing.T) {
+			b := oneShard(rankcore.BoardID("move-" + ties.String()))
+			b.Ties = ties
+			testSlotOnTheMove(t, cluster, b)
+		})
+	}
+}
+
+func testSlotOnTheMove(t *testing.T, cluster *servers.RedisClusterServers, b *rankcore.Board) {
+	w := newWriter(t, open(t, cluster.URL), b)
 	everything(w)
 	w.moves = true // a step that is taken during the move would make a key
 	m := beginMove(t, cluster, w.board, 0)

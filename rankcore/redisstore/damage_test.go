@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -27,11 +28,21 @@ func oneShard(name rankcore.BoardID) *rankcore.Board {
 // when the key is mended. Other shards go on.
 func TestPoisonedKey(t *testing.T) {
 	server := servers.Redis(t, servers.With("enable-debug-command", "yes"))
-	w := newWriter(t, open(t, server.URL), oneShard("poison"))
+	for ties, keys := range map[rankcore.Ties]int{rankcore.TiesShared: 7, rankcore.TiesFirst: 8} {
+		t.Run(ties.String(), func(t *testing.T) {
+			b := oneShard(rankcore.BoardID("poison-" + ties.String()))
+			b.Ties = ties
+			testPoisonedKey(t, server, b, keys)
+		})
+	}
+}
+
+func testPoisonedKey(t *testing.T, server *servers.RedisServer, b *rankcore.Board, keys int) {
+	w := newWriter(t, open(t, server.URL), b)
 	everything(w)
 	names := keysOf(server, w.board, 0)
-	if len(names) != 7 {
-		t.Fatalf("a full shard has the keys %v, want 7", names)
+	if len(names) != keys {
+		t.Fatalf("a full shard has the keys %v, want %d", names, keys)
 	}
 	for _, name := range names {
 		server.Do("RENAME", name, "kept")
@@ -47,7 +58,7 @@ func TestPoisonedKey(t *testing.T) {
 		server.Do("RENAME", "kept", name)
 		w.write(add("abe", 5))
 	}
-	if got, want := w.top(10), "1 abe 40, 2 cat 9"; got != want {
+	if got, want := w.top(10), fmt.Sprintf("1 abe %d, 2 cat 9", 5+5*len(names)); got != want {
 		t.Errorf("after %d mended keys: %s, want %s", len(names), got, want)
 	}
 }
@@ -55,11 +66,13 @@ func TestPoisonedKey(t *testing.T) {
 // TestLostKey: whichever key is gone, the shard says so, reset empties it, and it can be fed anew.
 func TestLostKey(t *testing.T) {
 	server := servers.Redis(t)
-	names := []string{"meta", "index", "hidden", "all:main", "all:segment", "all:aside", "ids:", "moves", "meta index", "meta index hidden"}
+	names := []string{"meta", "index", "hidden", "all:main", "all:segment", "all:aside", "all:reached", "ids:", "moves", "meta index", "meta index hidden"}
 	for _, lost := range names {
 		t.Run(lost, func(t *testing.T) {
 			server.Do("FLUSHALL")
-			w := newWriter(t, open(t, server.URL), oneShard("lost"))
+			b := oneShard("lost")
+			b.Ties = rankcore.TiesFirst // it has every key there is
+			w := newWriter(t, open(t, server.URL), b)
 			w.moves = true
 			everything(w)
 			for _, name := range keysOf(server, w.board, 0) {

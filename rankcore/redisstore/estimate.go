@@ -72,7 +72,7 @@ func (a *aggregate) standing(q rankcore.RankQuery, own ownReading) *rankcore.Sta
 		m.Total = max(m.Total, e.Rank)
 	}
 	return &rankcore.Standing{
-		Meta: m, User: q.User, Score: own.score, Precision: rankcore.Approx, Rank: e.Rank, Low: e.Low, High: e.High,
+		Meta: m, User: q.User, Score: own.score, Arrival: own.arrival, Precision: rankcore.Approx, Rank: e.Rank, Low: e.Low, High: e.High,
 		Percentile: rankcore.Percentile(m.Total-e.Rank, m.Total),
 	}
 }

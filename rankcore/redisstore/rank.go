@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -38,7 +39,9 @@ func (s *Store) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Stand
 type ownReading struct {
 	reading
 	score        rankcore.Score
-	before, tied int64 // members there that stand before the user, and that share its score
+	arrival      rankcore.Arrival
+	better, tied int64 // members there that have a better score than the user, and that share its score
+	before       int64 // members there that stand before the user, where ties go by arrival
 }
 
 // own runs a script, since the counts depend on the score and both must be of one moment.
@@ -54,8 +57,7 @@ func (s *Store) own(ctx context.Context, q rankcore.RankQuery) (ownReading, erro
 }
 
 func (s *Store) ownReading(ctx context.Context, q rankcore.RankQuery, shard int) (ownReading, error) {
-	p := prefix(q.Board, shard)
-	keys := []string{p + "meta", p + string(q.Season) + ":main"}
+	keys := readKeys(q.Board, shard, q.Season)
 	floor := s.floors.of(q.Board, shard)[0]
 	values, err := s.run(ctx, s.reads, ownScript, []call{{keys, []any{seasonField(q.Season), string(q.User)}}})[0].Slice()
 	if err != nil {
@@ -71,19 +73,27 @@ func (s *Store) ownReading(ctx context.Context, q rankcore.RankQuery, shard int)
 	if len(r.answers) == 0 {
 		return ownReading{}, rankcore.ErrNotRanked
 	}
-	if len(r.answers) != 4 || text(r.answers[2]) != string(q.User) {
+	if len(r.answers) != 6 || text(r.answers[2]) != string(q.User) {
 		return ownReading{}, errors.New("an answer about another user")
 	}
 	key, err := keyOf(r.answers[3])
 	if err != nil {
 		return ownReading{}, err
 	}
-	return ownReading{reading: r, score: q.Board.Order.Score(key), before: integer(r.answers[0]), tied: integer(r.answers[1])}, nil
+	own := ownReading{
+		reading: r, score: q.Board.Order.Score(key),
+		better: integer(r.answers[0]), tied: integer(r.answers[1]), before: integer(r.answers[5]),
+	}
+	own.arrival, _, err = splitMember(q.Board.Ties, text(r.answers[4]))
+	return own, err
 }
 
 // exact adds to the own shard's counts those of all others. The own shard is not asked again: its score and
 // its counts are of the same moment, so the user is counted once, at the score that is answered.
 func (s *Store) exact(ctx context.Context, q rankcore.RankQuery, begun time.Time, own ownReading) (*rankcore.Standing, error) {
+	if q.Board.Ties == rankcore.TiesFirst {
+		return s.exactInTie(ctx, q, begun, own)
+	}
 	others := make([]int, 0, q.Board.Shards)
 	for i := range q.Board.Shards {
 		if i != q.Board.Shard(q.User) {
@@ -99,12 +109,39 @@ func (s *Store) exact(ctx context.Context, q rankcore.RankQuery, begun time.Time
 	if err != nil {
 		return nil, err
 	}
-	before, tied := own.before, own.tied
+	better, tied := own.better, own.tied
 	for _, r := range list {
-		before += integer(r.answers[1])
+		better += integer(r.answers[1])
 		tied += integer(r.answers[2])
 	}
 	st := &rankcore.Standing{Meta: meta(q.Season, begun, append(list, own.reading)), User: q.User, Score: own.score}
-	st.SetExact(q.Board.Ties, before, 0, tied)
+	st.SetExact(q.Board.Ties, better, 0, tied)
+	return st, nil
+}
+
+// tieRows are how many rows of its tie each shard shows of itself when a place in it is looked for: most ties are
+// shorter, and a longer one is searched by the script.
+const tieRows = 4
+
+// exactInTie is exact where ties go by arrival: all other shards are asked for the user's place, which they find
+// wherever in a tie it is.
+func (s *Store) exactInTie(ctx context.Context, q rankcore.RankQuery, begun time.Time, own ownReading) (*rankcore.Standing, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
+	defer cancel()
+	o, home := q.Board.Order, q.Board.Shard(q.User)
+	r := newRun("count", q.Board, q.Season, o.GapBefore(rankcore.Place{Score: own.score, Arrival: own.arrival, User: q.User}), 0)
+	end := r.gap.Key + 1
+	r.last, r.forth, r.edge = r.gap.Key, tieRows, &end
+	r.slices[home] = slice{reading: own.reading, better: own.better, before: own.before, edge: &edge{end, own.better + own.tied}}
+	if err := s.gather(ctx, r, slices.DeleteFunc(allShards(q.Board), func(shard int) bool { return shard == home })); err != nil {
+		return nil, err
+	}
+	before, _ := r.counts()
+	better, notWorse := r.better(), int64(0)
+	for i := range r.slices {
+		notWorse += r.slices[i].edge.below
+	}
+	st := &rankcore.Standing{Meta: r.meta(begun), User: q.User, Score: own.score, Arrival: own.arrival}
+	st.SetExact(q.Board.Ties, better, before-better, notWorse-better)
 	return st, nil
 }

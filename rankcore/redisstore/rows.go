@@ -70,14 +70,14 @@ func (s *Store) around(ctx context.Context, q rankcore.RowsQuery, begun time.Tim
 		r.center = q.Limit
 		wide := r.about
 		wide.back, wide.forth = q.Limit, q.Limit
-		own, key, err := s.deep(ctx, q.Board, q.Season, wide, true, []int{home})
+		own, at, err := s.deep(ctx, q.Board, q.Season, wide, true, []int{home})
 		if errors.Is(err, rankcore.ErrNotRanked) {
 			return nil, rankcore.ErrNotRanked
 		}
 		if err != nil {
 			return nil, unavailable(ctx, err)
 		}
-		r.gap.Key, r.slices[home] = key, own[0]
+		r.gap, r.slices[home] = at, own[0]
 		half := shareOf(q.Limit/2+1, q.Board.Shards)
 		r.back, r.forth = half, half
 		r.edgeOf = func(r *run) (int64, bool) {

@@ -23,6 +23,7 @@ func TestRowsAreASort(t *testing.T) {
 		anew([]*rankcore.Board{b})
 		b.Shards = rapid.SampledFrom([]int{1, 2, 8, 32}).Draw(rt, "shards")
 		b.Order = rapid.SampledFrom([]rankcore.Order{rankcore.Desc, rankcore.Asc}).Draw(rt, "order")
+		b.Ties = rapid.SampledFrom([]rankcore.Ties{rankcore.TiesShared, rankcore.TiesFirst}).Draw(rt, "ties")
 		b.Head = rapid.IntRange(1, 60).Draw(rt, "head")
 		crowded := rapid.Bool().Draw(rt, "all in one shard")
 		spread := rapid.SampledFrom([]int64{0, 1, 4, 5000}).Draw(rt, "spread")
@@ -34,18 +35,25 @@ func TestRowsAreASort(t *testing.T) {
 				ops = append(ops, set(u, score))
 			}
 		}
-		newWriter(t, store, b).write(ops...)
+		w := newWriter(t, store, b)
+		w.write(ops...)
+		for i := range rows {
+			rows[i].Arrival = w.arrival(w.at, i)
+		}
 		slices.SortFunc(rows, b.Order.Compare)
-		rankcore.TiesShared.SetRanks(rows, 0, 0)
+		b.Ties.SetRanks(rows, 0, 0)
 
 		limit := rapid.IntRange(1, 60).Draw(rt, "limit")
 		place := rankcore.Place{Score: rankcore.Score(rapid.Int64Range(-spread-1, spread+1).Draw(rt, "score")), User: anyName(rapid.IntRange(0, 210).Draw(rt, "user"))}
+		if b.Ties == rankcore.TiesFirst {
+			place.Arrival = w.arrival(w.at, rapid.IntRange(0, 210).Draw(rt, "arrival"))
+		}
 		page, err := store.Rows(t.Context(), rankcore.RowsQuery{Board: b, Season: "all", After: place, Limit: limit})
 		if err != nil {
 			rt.Fatal(err)
 		}
 		from := 0
-		for from < len(rows) && b.Order.Compare(rows[from], rankcore.Entry{User: place.User, Score: place.Score}) <= 0 {
+		for from < len(rows) && b.Order.Compare(rows[from], rankcore.Entry{User: place.User, Score: place.Score, Arrival: place.Arrival}) <= 0 {
 			from++
 		}
 		want := rows[from:min(from+limit, len(rows))]

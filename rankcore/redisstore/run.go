@@ -24,7 +24,7 @@ type run struct {
 	wantBack, wantForth int                                  // rows of all shards together
 	center              int                                  // if positive: so many rows, as many before the gap as behind it where the ends allow
 	edgeOf              func(r *run) (key int64, ok bool)    // below which key members are to be counted, once the rows are known
-	besides             func(shard int, main string) [][]any // more commands, of the same moment; their answers stay in the readings
+	besides             func(shard int, keys string) [][]any // more commands, of the same moment; their answers stay in the readings
 
 	slices         []slice          // by shard
 	before, behind []rankcore.Entry // the rows found, the nearest to the gap first
@@ -34,7 +34,7 @@ type run struct {
 // newRun is a run of n rows behind a gap.
 func newRun(name string, b *rankcore.Board, season rankcore.SeasonID, g rankcore.Gap, n int) *run {
 	return &run{
-		about: about{order: b.Order, gap: g, last: rankcore.MaxScore, forth: min(shareOf(n, b.Shards), n)},
+		about: about{order: b.Order, ties: b.Ties, gap: g, last: rankcore.MaxScore, forth: min(shareOf(n, b.Shards), n)},
 		board: b, season: season, name: name, wantForth: n, slices: make([]slice, b.Shards),
 	}
 }
@@ -96,7 +96,7 @@ func (r *run) question() question {
 	return question{name: r.name, board: r.board, season: r.season, members: firstAnswer, ask: func(shard int, keys string) [][]any {
 		commands := r.ask(keys + ":main")
 		if r.besides != nil {
-			commands = append(commands, r.besides(shard, keys+":main")...)
+			commands = append(commands, r.besides(shard, keys)...)
 		}
 		return commands
 	}}

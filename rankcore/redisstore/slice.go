@@ -42,6 +42,7 @@ func (r *rows) drop(outside func(rankcore.Entry) bool) (dropped int, found bool)
 // about is what shards are asked for.
 type about struct {
 	order       rankcore.Order
+	ties        rankcore.Ties
 	gap         rankcore.Gap
 	last        int64  // rows with larger keys are not wanted
 	back, forth int    // rows of each shard; with a gap in the middle, forth is at least 1
@@ -127,7 +128,11 @@ func (a *about) entries(answer any, k int) (rows, error) {
 			found.all = true
 			break
 		}
-		found.list = append(found.list, rankcore.Entry{User: rankcore.UserID(text(flat[i])), Score: a.order.Score(key)})
+		e := rankcore.Entry{Score: a.order.Score(key)}
+		if e.Arrival, e.User, err = splitMember(a.ties, text(flat[i])); err != nil {
+			return found, err
+		}
+		found.list = append(found.list, e)
 	}
 	return found, nil
 }
@@ -161,63 +166,62 @@ func (s *slice) below(a *about, key int64) (n int64, known bool) {
 	}
 }
 
-// deep asks shards by the script, which finds the gap wherever it is. own: the gap is at its user, whatever the
-// user's key is; then a user who is not a member is ErrNotRanked, and the key is the second result.
-func (s *Store) deep(ctx context.Context, b *rankcore.Board, season rankcore.SeasonID, a about, own bool, shards []int) ([]slice, int64, error) {
-	key, edge := number(a.gap.Key), ""
+// deep asks shards by the script, which finds the gap wherever it is. own: the gap is at its user, wherever the
+// user stands; then a user who is not a member is ErrNotRanked, and the gap is the second result.
+func (s *Store) deep(ctx context.Context, b *rankcore.Board, season rankcore.SeasonID, a about, own bool, shards []int) ([]slice, rankcore.Gap, error) {
+	key, member, edge := number(a.gap.Key), memberOf(a.ties, a.gap.Arrival, a.gap.User), ""
 	if own {
-		key = ""
+		key, member = "", string(a.gap.User)
 	}
 	if a.edge != nil {
 		edge = number(*a.edge)
 	}
 	calls := make([]call, len(shards))
 	for i, shard := range shards {
-		p := prefix(b, shard)
-		calls[i] = call{
-			[]string{p + "meta", p + string(season) + ":main"},
-			[]any{seasonField(season), key, string(a.gap.User), a.back, a.forth, edge},
-		}
+		calls[i] = call{readKeys(b, shard, season), []any{seasonField(season), key, member, a.back, a.forth, edge}}
 	}
 	slices, floors := make([]slice, len(shards)), s.floors.of(b, shards...)
 	for i, cmd := range s.run(ctx, s.reads, aboutScript, calls) {
 		values, err := cmd.Slice()
 		if err == nil {
-			slices[i], a.gap.Key, err = s.deepSlice(b, shards[i], floors[i], a, values)
+			slices[i], a.gap, err = s.deepSlice(b, shards[i], floors[i], a, member, values)
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("shard %d of board %s: %w", shards[i], b.ID, err)
+			return nil, a.gap, fmt.Errorf("shard %d of board %s: %w", shards[i], b.ID, err)
 		}
 	}
-	return slices, a.gap.Key, nil
+	return slices, a.gap, nil
 }
 
-// deepSlice reads the script's answer.
-func (s *Store) deepSlice(b *rankcore.Board, shard int, floor rankcore.Position, a about, values []any) (part slice, key int64, err error) {
+// deepSlice reads the script's answer about what was asked for, and where the gap is.
+func (s *Store) deepSlice(b *rankcore.Board, shard int, floor rankcore.Position, a about, asked string, values []any) (part slice, at rankcore.Gap, err error) {
 	if len(values) < 4 {
-		return part, 0, errShape(values)
+		return part, at, errShape(values)
 	}
 	if part.reading, err = s.readingOf(b, shard, floor, values[:3], integer(values[3]), nil); err != nil {
-		return part, 0, err
+		return part, at, err
 	}
 	if len(values) == 4 {
-		return part, 0, rankcore.ErrNotRanked
+		return part, at, rankcore.ErrNotRanked
 	}
-	if len(values) != 11 || text(values[9]) != string(a.gap.User) {
-		return part, 0, errors.New("an answer about another user")
+	if len(values) != 12 || text(values[9]) != asked {
+		return part, at, errors.New("an answer about another user")
 	}
-	if key, err = keyOf(values[10]); err != nil {
-		return part, 0, err
+	if at.Key, err = keyOf(values[10]); err != nil {
+		return part, at, err
+	}
+	if at.Arrival, at.User, err = splitMember(a.ties, text(values[11])); err != nil {
+		return part, at, err
 	}
 	part.better, part.before = integer(values[4]), integer(values[5])
 	if part.back, err = a.entries(values[6], a.back); err != nil {
-		return part, 0, err
+		return part, at, err
 	}
 	if part.forth, err = a.entries(values[7], a.forth); err != nil {
-		return part, 0, err
+		return part, at, err
 	}
 	if a.edge != nil {
 		part.edge = &edge{*a.edge, integer(values[8])}
 	}
-	return part, key, nil
+	return part, at, nil
 }

@@ -105,7 +105,7 @@ const maxStepOps = math.MaxUint16
 const withID = 128
 
 func (t *stepTables) packOps(b *rankcore.Board, ops []rankcore.PlacedOp) []byte {
-	packed := make([]byte, 0, 13*len(ops))
+	packed := make([]byte, 0, (13+arrivalSize)*len(ops))
 	for i := range ops {
 		kind := byte(ops[i].Kind)
 		if ops[i].ID != "" {
@@ -126,6 +126,11 @@ func (t *stepTables) packOps(b *rankcore.Board, ops []rankcore.PlacedOp) []byte 
 	if t.mixedSets(ops) {
 		for _, set := range t.setOf {
 			packed = binary.LittleEndian.AppendUint16(packed, set)
+		}
+	}
+	if b.Ties == rankcore.TiesFirst {
+		for i := range ops {
+			packed = binary.BigEndian.AppendUint64(packed, uint64(ops[i].Arrival))
 		}
 	}
 	return packed

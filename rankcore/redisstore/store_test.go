@@ -38,7 +38,7 @@ func anew(boards []*rankcore.Board) {
 
 func TestStore(t *testing.T) {
 	server := servers.Redis(t)
-	storetest.RunTies(t, rankcore.TiesShared, func(t *testing.T, boards ...*rankcore.Board) storetest.Store {
+	storetest.Run(t, func(t *testing.T, boards ...*rankcore.Board) storetest.Store {
 		t.Helper()
 		anew(boards)
 		server.Do("FLUSHALL")
@@ -48,7 +48,7 @@ func TestStore(t *testing.T) {
 
 func TestStoreOnCluster(t *testing.T) {
 	cluster := servers.RedisCluster(t, 3, 0)
-	storetest.RunTies(t, rankcore.TiesShared, func(t *testing.T, boards ...*rankcore.Board) storetest.Store {
+	storetest.Run(t, func(t *testing.T, boards ...*rankcore.Board) storetest.Store {
 		t.Helper()
 		anew(boards)
 		for _, m := range cluster.Masters {

@@ -62,11 +62,19 @@ func (w *writer) steps(ops ...rankcore.Op) []rankcore.Step {
 		steps[i] = rankcore.Step{Shard: i, From: w.at, To: to, Moves: w.moves}
 	}
 	seasons := w.calendar.Seasons(to.At(), to.At())
-	for _, op := range ops {
+	for i, op := range ops {
 		shard := w.board.Shard(op.User)
-		steps[shard].Ops = append(steps[shard].Ops, rankcore.PlacedOp{Op: op, Stored: to.At().UnixMilli(), Seasons: seasons})
+		steps[shard].Ops = append(steps[shard].Ops, rankcore.PlacedOp{
+			Op: op, Stored: to.At().UnixMilli(), Seasons: seasons,
+			Arrival: w.arrival(to, i),
+		})
 	}
 	return steps
+}
+
+// arrival is the arrival of the i-th operation. Tests write more than one message holds.
+func (w *writer) arrival(to rankcore.Position, i int) rankcore.Arrival {
+	return w.board.Arrival(monday, to.Seq*1000+uint64(i)/rankcore.MaxOps, i%rankcore.MaxOps)
 }
 
 // step takes one step and returns its result.

@@ -21,7 +21,7 @@ type AuditedStore interface {
 // RunAudit holds that no operations whatever, in whatever order, make a shard drift, that an audit counts the
 // members there are, and that it changes nothing.
 func RunAudit(t *testing.T, open func(t *testing.T, boards ...*rankcore.Board) AuditedStore) {
-	kinds := [][]func(*rankcore.Board){{}, {asc}, {set, daily}, {asc, best}}
+	kinds := [][]func(*rankcore.Board){{}, {asc}, {set, daily}, {asc, best}, {first}, {first, set, daily}}
 	boards := make([]*rankcore.Board, propertyBoards)
 	for i := range boards {
 		boards[i] = newBoard(fmt.Sprintf("audit-%d", i), kinds[i%len(kinds)]...)

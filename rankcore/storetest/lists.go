@@ -82,7 +82,7 @@ func testWalkDuringWrites(t *testing.T, open Open) {
 // testMissingInBatch: a batch keeps the order asked and has a hole for whoever has no rank (CASE 13), hidden users
 // included; places count those asked.
 func testMissingInBatch(t *testing.T, open Open) {
-	b := newBoard("batch", func(b *rankcore.Board) { b.Head = 3 })
+	b := newBoard("batch", func(b *rankcore.Board) { b.Head = 4 })
 	s := open(t, b)
 	f := feed(t, s, b)
 	f.message(start.Add(time.Second), add("a", 50), add("b", 50), add("c", 9000), add("d", 9001), add("e", 7), add("f", -7), add("hid", 60),

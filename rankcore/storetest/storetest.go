@@ -77,9 +77,10 @@ func newBoard(name string, changes ...func(*rankcore.Board)) *rankcore.Board {
 	return b
 }
 
-func asc(b *rankcore.Board)  { b.Order = rankcore.Asc }
-func set(b *rankcore.Board)  { b.Update = rankcore.UpdateSet }
-func best(b *rankcore.Board) { b.Update = rankcore.UpdateBest }
+func asc(b *rankcore.Board)   { b.Order = rankcore.Asc }
+func set(b *rankcore.Board)   { b.Update = rankcore.UpdateSet }
+func first(b *rankcore.Board) { b.Ties = rankcore.TiesFirst }
+func best(b *rankcore.Board)  { b.Update = rankcore.UpdateBest }
 func daily(b *rankcore.Board) {
 	b.Seasons = []rankcore.SeasonKind{rankcore.All, rankcore.Day, rankcore.Week}
 }

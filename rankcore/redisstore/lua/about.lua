@@ -1,17 +1,21 @@
 -- The rows of one shard about a place, of one moment, wherever in a tie the place is. Writes nothing.
--- KEYS: meta, main.
--- ARGV: the season's field of meta; the place's key, or '' for that of its user, who must then be a member; its user;
--- how many rows before and behind the place; '' or a key below which members are to be counted.
+-- KEYS: meta, main, and reached where ties go by arrival: there members are named by their arrivals and users.
+-- ARGV: the season's field of meta; the place's key, or '' for that of a user, who must then be a member; the place's
+-- member, or the user; how many rows before and behind the place; '' or a key below which members are to be counted.
 -- Answers layout, position, what meta says of the season, members there are; and unless a user is not ranked: members with
 -- a smaller key than the place's, members before the place, the rows before it (the nearest first), the rows behind
--- it, members below the key asked for, the user, the key.
+-- it, members below the key asked for, ARGV's member or user, the key, the place's member.
 
 local meta = redis.call('HMGET', KEYS[1], 'layout', 'position', ARGV[1])
-local main, key, user, back, forth = KEYS[2], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local main, key, member, back, forth = KEYS[2], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local members = redis.call('ZCARD', main)
 
 if key == '' then
-  key = redis.call('ZSCORE', main, user)
+  if KEYS[3] then
+    local reached = redis.call('HGET', KEYS[3], member)
+    member = reached and string.sub(reached, 1, 8) .. member
+  end
+  key = member and redis.call('ZSCORE', main, member)
   if not key then
     return { meta[1], meta[2], meta[3], members }
   end
@@ -41,7 +45,7 @@ local better = redis.call('ZCOUNT', main, '-inf', '(' .. key)
 local low, high = better, better + redis.call('ZCOUNT', main, key, key)
 while low < high do
   local middle = math.floor((low + high) / 2)
-  if before(redis.call('ZRANGE', main, middle, middle)[1], user) then
+  if before(redis.call('ZRANGE', main, middle, middle)[1], member) then
     low = middle + 1
   else
     high = middle
@@ -59,4 +63,4 @@ local below = 0
 if ARGV[6] ~= '' then
   below = redis.call('ZCOUNT', main, '-inf', '(' .. ARGV[6])
 end
-return { meta[1], meta[2], meta[3], members, better, low, rows[1], rows[2], below, user, key }
+return { meta[1], meta[2], meta[3], members, better, low, rows[1], rows[2], below, ARGV[3], key, member }

@@ -11,7 +11,8 @@
 --   sets       season sets: of each how many seasons it has, then their numbers, 2 bytes each
 --   runs       of operations stored at the same time: how many (2 bytes), that time in ms as a double
 --   operations the kinds (1 byte, 128 more for one with an id), the numbers of their users (2 bytes), their keys
---              (doubles), and when there is more than one season set, the numbers of theirs (2 bytes)
+--              (doubles), when there is more than one season set, the numbers of theirs (2 bytes), and where ties go
+--              by arrival that (8 bytes, big-endian)
 --   ids        of each operation its name in the id memory (12 bytes), then of each its digest (4 bytes), or nothing
 --   users      in parts: a format for struct.unpack, what it unpacks
 -- Scores are keys here: a smaller key stands first. Users are known by their numbers.
@@ -46,6 +47,8 @@ end
 if shard.exists and shard.layout ~= layout then
   return redis.error_reply('LAYOUT the shard was created as ' .. tostring(shard.layout) .. ', the board is ' .. layout)
 end
+
+local by_arrival = is_first(layout)
 
 -- numbers is n values of a size that begin at a byte of a packed string.
 local function numbers(format, size, packed, at, n)
@@ -92,7 +95,7 @@ while at <= #packed do
   id, expires, at = unpack_struct('<Bc0d', packed, at)
   local season = shard.seasons[id]
   if not season then
-    season = read_season(id, string.format('0 0 %.0f none', expires))
+    season = read_season(id, string.format('0 0 %.0f none', expires), by_arrival)
     season.new = true
     seasons[#seasons + 1] = season
   end
@@ -124,34 +127,56 @@ if shard.hidden > 0 then
     end
   end
 end
+
+-- read_reached reads the scores and arrivals of a season whose ties go by arrival.
+local function read_reached(season)
+  local reached, before, now, arrived_before, arrived = ask('HMGET', season.reached, users), {}, {}, {}, {}
+  for user = 1, n_users do
+    local arrival, key = false, false
+    if reached[user] then
+      arrival, key = unpack_struct('>c8d', reached[user])
+    end
+    before[user], now[user], arrived_before[user], arrived[user] = key, key, arrival, arrival
+  end
+  season.before, season.now, season.arrived_before, season.arrived = before, now, arrived_before, arrived
+end
+
+local function read_scores(season)
+  local before, now = {}, {}
+  local keys = season.members > 0 and ask('ZMSCORE', season.main, users)
+  local aside = season.aside > 0 and ask('HMGET', season.aside_key, users)
+  for user = 1, n_users do
+    local key = keys and keys[user] or aside and aside[user] or false
+    key = key and tonumber(key)
+    before[user], now[user] = key, key
+  end
+  season.before, season.now = before, now
+end
+
 for _, season in ipairs(seasons) do
   if season.needed then
     local wrong = n_ops > 0 and season_damage(season)
     if wrong then
       return { 'damaged', wrong }
     end
-    local before, now = {}, {}
-    local keys = season.members > 0 and ask('ZMSCORE', season.main, users)
-    local aside = season.aside > 0 and ask('HMGET', season.aside_key, users)
-    for user = 1, n_users do
-      local key = keys and keys[user] or aside and aside[user] or false
-      key = key and tonumber(key)
-      before[user], now[user] = key, key
+    if by_arrival then
+      read_reached(season)
+    else
+      read_scores(season)
     end
-    season.before, season.now = before, now
   end
 end
 
--- The scores that a set of seasons has, season by season.
+-- The scores that a set of seasons has, season by season, and the arrivals where ties go by them.
 local sets = {}
 at, packed = 1, ARGV[6]
 while at <= #packed do
-  local set, n = {}, nil
+  local set, n = { arrived = {} }, nil
   n, at = unpack_struct('<H', packed, at)
   for i = 1, n do
     local season
     season, at = unpack_struct('<H', packed, at)
-    set[i] = given[season].now
+    set[i], set.arrived[i] = given[season].now, given[season].arrived
   end
   sets[#sets + 1] = set
 end

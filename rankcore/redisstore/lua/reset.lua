@@ -14,10 +14,11 @@ local function doom(name)
   end
 end
 local function doom_season(id)
-  local main, segment, aside = season_keys(id)
+  local main, segment, aside, reached = season_keys(id)
   doom(main)
   doom(segment)
   doom(aside)
+  doom(reached)
 end
 
 for id in pairs(known.seasons) do

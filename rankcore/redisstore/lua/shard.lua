@@ -6,27 +6,35 @@
 --           moves -> "<position before the last step> <bytes of what it moved>", when the step was to tell
 --           s:<season> -> "<members> <aside> <expires ms, 0 = never> <position that last changed its scores>"
 --           i:<bucket> -> how many operation ids the bucket remembers
+--           a layout that ends in ":first": members stand in a tie by their arrivals. Then main names them by the
+--           arrival, 8 bytes that Redis itself puts in order, and the user; and reached is a hash: user -> arrival, key
+--           as a double, for members and those aside alike
 --   index   "shard", s:<season> and i:<bucket> again: with meta lost, it tells what there was; a lost index shows
 
 local prefix = string.sub(KEYS[1], 1, -5) -- without "meta"
 local hidden_key, moves_key = prefix .. 'hidden', prefix .. 'moves'
 
 local function season_keys(id)
-  return prefix .. id .. ':main', prefix .. id .. ':segment', prefix .. id .. ':aside'
+  return prefix .. id .. ':main', prefix .. id .. ':segment', prefix .. id .. ':aside', prefix .. id .. ':reached'
+end
+
+local function is_first(layout)
+  return layout ~= nil and string.sub(layout, -6) == ':first'
 end
 
 local function bucket_key(id)
   return prefix .. 'ids:' .. id
 end
 
-local function read_season(id, text)
+-- read_season reads what meta says of a season. Only by arrival it has the key reached.
+local function read_season(id, text, by_arrival)
   local members, aside, expires, changed = string.match(text, '^(%d+) (%d+) (%d+) (%S+)$')
   if not members then
     return nil
   end
-  local main, segment, put_aside = season_keys(id)
+  local main, segment, put_aside, reached = season_keys(id)
   return {
-    id = id, main = main, segment = segment, aside_key = put_aside,
+    id = id, main = main, segment = segment, aside_key = put_aside, reached = by_arrival and reached,
     members = tonumber(members), aside = tonumber(aside), expires = tonumber(expires), changed = changed,
   }
 end
@@ -36,11 +44,15 @@ local function read_meta()
   local shard = { position = 'none', lost = '0', hidden = 0, seasons = {}, buckets = {}, parts = 0 }
   local fields = redis.call('HGETALL', KEYS[1])
   shard.exists = #fields > 0
+  local by_arrival = false
+  for i = 1, #fields, 2 do
+    by_arrival = by_arrival or fields[i] == 'layout' and is_first(fields[i + 1])
+  end
   for i = 1, #fields, 2 do
     local name, value = fields[i], fields[i + 1]
     local kind = string.sub(name, 1, 2)
     if kind == 's:' then
-      local season = read_season(string.sub(name, 3), value)
+      local season = read_season(string.sub(name, 3), value, by_arrival)
       if not season then
         return nil
       end
@@ -77,6 +89,9 @@ local function expected_keys(shard)
     if season.aside > 0 then
       names[#names + 1] = season.aside_key
     end
+    if season.reached and season.members + season.aside > 0 then
+      names[#names + 1] = season.reached
+    end
   end
   for id in pairs(shard.buckets) do
     names[#names + 1] = bucket_key(id)
@@ -95,8 +110,9 @@ end
 local function season_damage(season, whole)
   local call = redis.call
   if call('ZCARD', season.main) ~= season.members
-    or (whole or season.aside == 0) and call('HLEN', season.aside_key) ~= season.aside
-    or (whole or season.members == 0) and (call('HLEN', season.segment) > 0) ~= (season.members > 0) then
+    or (whole or season.aside == 0 or season.reached) and call('HLEN', season.aside_key) ~= season.aside
+    or (whole or season.members == 0) and (call('HLEN', season.segment) > 0) ~= (season.members > 0)
+    or season.reached and call('HLEN', season.reached) ~= season.members + season.aside then
     return 'season ' .. season.id .. ' differs from meta'
   end
 end

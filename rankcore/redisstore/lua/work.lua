@@ -7,7 +7,7 @@ local CODE = { '\1', '\2', '\3', '\4', '\5' } -- an outcome's byte
 local NO_KEY = 1 / 0 -- what is told for a member who is not there
 
 local worked_out = {}
-local function score(user, kind, set, key)
+local function score(user, kind, set, key, arrival)
   local outcome = UNCHANGED
   for j = 1, #set do
     local old, new = set[j][user], key
@@ -26,6 +26,9 @@ local function score(user, kind, set, key)
   end
   if outcome == APPLIED then
     for j = 1, #set do
+      if arrival and set[j][user] ~= worked_out[j] then
+        set.arrived[j][user] = arrival
+      end
       set[j][user] = worked_out[j]
     end
   end
@@ -78,7 +81,8 @@ local packed_ops, packed_runs = ARGV[8], ARGV[7]
 local kinds = numbers('B', 1, packed_ops, 1, n_ops)
 local op_users = numbers('H', 2, packed_ops, 1 + n_ops, n_ops)
 local op_keys = numbers('d', 8, packed_ops, 1 + 3 * n_ops, n_ops)
-local op_sets = #packed_ops > 11 * n_ops and numbers('H', 2, packed_ops, 1 + 11 * n_ops, n_ops)
+local op_sets = #packed_ops > (by_arrival and 19 or 11) * n_ops and numbers('H', 2, packed_ops, 1 + 11 * n_ops, n_ops)
+local arrivals = by_arrival and numbers('c8', 8, packed_ops, 1 + #packed_ops - 8 * n_ops, n_ops)
 local digests = with_ids and numbers('c4', 4, ARGV[9], 1 + 12 * n_ops, n_ops)
 
 local first = 1
@@ -97,7 +101,7 @@ for run = 1, #packed_runs, 10 do
     end
     if not outcome then
       if kind <= BEST then
-        outcome = score(user, kind, sets[op_sets and op_sets[i] or 1] or {}, op_keys[i])
+        outcome = score(user, kind, sets[op_sets and op_sets[i] or 1] or {}, op_keys[i], arrivals and arrivals[i])
       elseif kind == REMOVE then
         outcome = remove(user, ms)
       else
@@ -124,10 +128,27 @@ end
 local span_of = {} -- how many keys a segment has, by the power of two it is in
 local frexp = math.frexp
 
+-- told_reached is what users have reached, hidden or not, where that changed.
+local function told_reached(season)
+  local set, del, n = {}, {}, 0
+  for user = 1, n_users do
+    local had, has, arrival = season.before[user], season.now[user], season.arrived[user]
+    if has and (has ~= had or arrival ~= season.arrived_before[user]) then
+      set[n + 1], set[n + 2] = users[user], pack('>c8d', arrival, has)
+      n = n + 2
+    elseif had and not has then
+      del[#del + 1] = users[user]
+    end
+  end
+  season.reached_set, season.reached_del = set, del
+  return n + #del > 0
+end
+
 -- difference turns a season's scores before and now into what its keys must be told.
 local function difference(season)
   local add, rem, aside_set, aside_del, delta, moves = {}, {}, {}, {}, {}, {}
   local before, now, members, n, m, changed = season.before, season.now, season.members, 0, 0, false
+  local arrived_before, arrived = season.arrived_before, season.arrived -- nil where ties share
   for user = 1, n_users do
     local old, new = before[user], now[user]
     if hiding then
@@ -149,7 +170,8 @@ local function difference(season)
         changed = true
       end
     end
-    if old ~= new then
+    local again = arrived and old and old == new and arrived_before[user] ~= arrived[user] -- it was left meanwhile
+    if old ~= new or again then
       -- Most scores stay in their segment, and that is seen without naming it: as far from zero as the old one's
       -- leading digits are, and no further than its segment is wide.
       local stays = false
@@ -182,12 +204,17 @@ local function difference(season)
         end
       end
       if new then
-        add[n + 1], add[n + 2] = new, users[user]
+        add[n + 1], add[n + 2] = new, arrived and arrived[user] .. users[user] or users[user]
         n = n + 2
-      else
+      end
+      if arrived then
+        if old and not (new and arrived_before[user] == arrived[user]) then
+          rem[#rem + 1] = arrived_before[user] .. users[user]
+        end
+      elseif not new then
         rem[#rem + 1] = users[user]
       end
-      if tell then
+      if tell and not again then
         moves[m + 1], moves[m + 2] = old or NO_KEY, new or NO_KEY
         m = m + 2
       end
@@ -195,6 +222,9 @@ local function difference(season)
   end
   if n > 0 or #rem > 0 then
     season.changed, changed = to, true
+  end
+  if arrived and told_reached(season) then
+    changed = true
   end
   season.members, season.dirty, season.moves = members, changed, moves
   season.add, season.rem, season.aside_set, season.aside_del, season.delta = add, rem, aside_set, aside_del, delta

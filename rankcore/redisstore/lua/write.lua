@@ -32,7 +32,7 @@ for _, season in ipairs(seasons) do
   local field = 's:' .. season.id
   if season.over then
     if not season.new then
-      retire(field, season.main, season.segment, season.aside_key)
+      retire(field, season.main, season.segment, season.aside_key, season.reached or nil)
     end
   elseif season.dirty then
     write('ZADD', season.main, season.add)
@@ -41,6 +41,10 @@ for _, season in ipairs(seasons) do
     write('HDEL', season.segment, season.segment_del)
     write('HSET', season.aside_key, season.aside_set)
     write('HDEL', season.aside_key, season.aside_del)
+    if season.reached then
+      write('HSET', season.reached, season.reached_set)
+      write('HDEL', season.reached, season.reached_del)
+    end
     keep(field, string.format('%.0f %.0f %.0f %s', season.members, season.aside, season.expires, season.changed), season.new)
   end
 end

@@ -62,7 +62,7 @@ boards:
   power:
     order: asc
     update: best
-    ties: shared
+    ties: first
     scale: 2
     shards: 64
     seasons: [all, day]
@@ -125,7 +125,7 @@ boards:
   Power: {}
   npm:
     order: down
-    ties: first
+    ties: both
     scale: "2"
     shards: 100
     seasons: [all, all]
@@ -160,7 +160,7 @@ boards:
 		`rankgate.yaml:21: auth.service.keys[1].sha256: want the key's SHA-256`,
 		`rankgate.yaml:23: boards.Power: a board name is`,
 		`rankgate.yaml:25: boards.npm.order: "down" is not one of desc, asc`,
-		`rankgate.yaml:26: boards.npm.ties: "first" is not supported yet, only shared`,
+		`rankgate.yaml:26: boards.npm.ties: "both" is not one of shared, first`,
 		`rankgate.yaml:27: boards.npm.scale: want a whole number, got "2"`,
 		`rankgate.yaml:28: boards.npm.shards: 100 is not a power of two`,
 		`rankgate.yaml:29: boards.npm.seasons: all is named twice`,

@@ -166,8 +166,6 @@ func (d *draft) boardLike(name string) string {
 // variable reads the value of a variable or flag: plain text for a single value, commas or YAML for the rest.
 func (r *reader) variable(k key, path, value string) {
 	switch k := k.(type) {
-	case oneOf:
-		r.set(r.place(0), path, k.set(value))
 	case leaf:
 		r.set(r.place(0), path, k.set(value))
 	case words:

@@ -62,7 +62,7 @@ func boardTree(b *rankcore.Board) yaml.MapSlice {
 	return yaml.MapSlice{
 		{Key: "order", Value: b.Order.String()},
 		{Key: "update", Value: b.Update.String()},
-		{Key: "ties", Value: "shared"},
+		{Key: "ties", Value: b.Ties.String()},
 		{Key: "scale", Value: b.Scale},
 		{Key: "shards", Value: b.Shards},
 		{Key: "seasons", Value: seasons},

@@ -114,8 +114,6 @@ func (r *reader) node(k key, path string, n ast.Node) {
 		if len(r.problems) == before {
 			r.set(at, path, k.set(texts))
 		}
-	case oneOf:
-		r.leaf(k.leaf, at, path, n)
 	case leaf:
 		r.leaf(k, at, path, n)
 	}

@@ -107,11 +107,10 @@ func (d *draft) board(name string) (section, error) {
 		d.boards[name] = b
 	}
 	shards := number(&b.Shards, rankcore.MinShards, rankcore.MaxShards)
-	ties := "shared"
 	return section{
 		"order":  parsed("desc or asc", b.Order.UnmarshalText),
 		"update": parsed("add, set or best", b.Update.UnmarshalText),
-		"ties":   choice(&ties, "shared").notYet("first"),
+		"ties":   parsed("shared or first", b.Ties.UnmarshalText),
 		"scale":  number(&b.Scale, 0, rankcore.MaxScale),
 		"shards": leaf{shards.what, func(text string) error {
 			d.shards[name] = true

@@ -20,22 +20,13 @@ func text(what string, to *string, check func(string) error) leaf {
 	}}
 }
 
-// oneOf is a leaf with a fixed choice, some of which this version does not have yet.
-type oneOf struct {
-	leaf
-	later map[string]bool
-}
-
-func choice[T ~string](to *T, names ...T) oneOf {
+// choice is a leaf with a fixed choice.
+func choice[T ~string](to *T, names ...T) leaf {
 	var all []string
 	for _, n := range names {
 		all = append(all, string(n))
 	}
-	o := oneOf{later: map[string]bool{}}
-	o.leaf = leaf{"one of " + strings.Join(all, ", "), func(text string) error {
-		if o.later[text] {
-			return fmt.Errorf("%q is not supported yet, only %s", text, strings.Join(all, ", "))
-		}
+	return leaf{"one of " + strings.Join(all, ", "), func(text string) error {
 		for _, n := range names {
 			if string(n) == text {
 				*to = n
@@ -44,14 +35,6 @@ func choice[T ~string](to *T, names ...T) oneOf {
 		}
 		return fmt.Errorf("%q is not one of %s", text, strings.Join(all, ", "))
 	}}
-	return o
-}
-
-func (o oneOf) notYet(names ...string) oneOf {
-	for _, n := range names {
-		o.later[n] = true
-	}
-	return o
 }
 
 func parsed(what string, set func([]byte) error) leaf {
