@@ -15,6 +15,7 @@ type metrics struct {
 	users, alls, tops, floors, suspects prometheus.Counter // rankgate_cachetier_invalidations_total{what}
 	evictions                           prometheus.Counter
 	loadSeconds                         prometheus.Histogram
+	audits                              [len(verdicts)]prometheus.Counter // rankgate_cachetier_audits_total{result}
 
 	vectors []prometheus.Collector
 }
@@ -68,7 +69,9 @@ func newMetrics() *metrics {
 	for k, name := range kinds {
 		m.hits[k], m.misses[k] = reads.WithLabelValues(name, "hit"), reads.WithLabelValues(name, "miss")
 	}
-	m.vectors = []prometheus.Collector{reads, answers, invalidations, m.evictions, m.loadSeconds}
+	audits, each := newAudits()
+	m.audits = each
+	m.vectors = []prometheus.Collector{reads, answers, invalidations, m.evictions, m.loadSeconds, audits}
 	return m
 }
 

@@ -79,6 +79,7 @@ func NewListener(cfg ListenerConfig) *Listener {
 		bound = min(bound, b.Freshness)
 	}
 	l.quiet = bound * 4 / 5
+	l.measureBoards(cfg.Registerer)
 	return l
 }
 

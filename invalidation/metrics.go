@@ -1,6 +1,11 @@
 package invalidation
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"math"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 type announcerMetrics struct {
 	broadcasts, beacons prometheus.Counter // rankgate_invalidation_sent_total{kind}
@@ -51,4 +56,24 @@ func newListenerMetrics(r prometheus.Registerer) *listenerMetrics {
 		r.MustRegister(m.heard, m.missed, m.suspect)
 	}
 	return m
+}
+
+// measureBoards tells how far behind the log each board was when that was last heard, and how long ago that is.
+func (l *Listener) measureBoards(r prometheus.Registerer) {
+	if r == nil {
+		return
+	}
+	for id := range l.boards {
+		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name:        "rankgate_invalidation_behind_seconds",
+			Help:        "Age of the moment up to which the shards are known to have everything; +Inf before anything was heard.",
+			ConstLabels: prometheus.Labels{"board": string(id)},
+		}, func() float64 {
+			p, _, ok := l.Progress(id)
+			if !ok || p.CaughtUp.IsZero() {
+				return math.Inf(1)
+			}
+			return time.Since(p.CaughtUp).Seconds()
+		}))
+	}
 }

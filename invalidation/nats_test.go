@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"rankgate/loadtest/servers"
 	"rankgate/rankcore"
@@ -48,6 +51,32 @@ func TestPositionsFollowTheirChanges(t *testing.T) {
 		if len(changes) == 0 || changes[len(changes)-1].To != at(n+1) {
 			t.Fatalf("position %d was told before its change", n+1)
 		}
+	}
+}
+
+// An operator sees how far behind a board is.
+func TestBehindIsMeasured(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	l := NewListener(ListenerConfig{Boards: []*rankcore.Board{power}, Evictor: &notes{}, Registerer: reg})
+	behind := func() float64 {
+		t.Helper()
+		families, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == "rankgate_invalidation_behind_seconds" {
+				return f.GetMetric()[0].GetGauge().GetValue()
+			}
+		}
+		return -1
+	}
+	if n := behind(); !math.IsInf(n, 1) {
+		t.Errorf("%v seconds behind before anything was heard", n)
+	}
+	l.boards["power"].beacon("core", rankcore.Progress{Board: "power", CaughtUp: time.Now().Add(-time.Minute)}, time.Now())
+	if n := behind(); n < 60 || math.IsInf(n, 1) {
+		t.Errorf("%v seconds behind, want a minute", n)
 	}
 }
 

@@ -227,6 +227,7 @@ func (e *edge) wireFace(face *gateway.Config, oplog *ingest.Log, store coreStore
 	e.onClose(tier.Close)
 	heard.Tier = tier
 	e.add("listener", listener.Run)
+	e.add("audit of answers", tier.Audit)
 	known.progress, known.reader = listener.Progress, tier
 	face.Boards, face.Reader, face.Floor = e.cfg.Boards, tier, tier
 	face.Writer, face.Applied, face.Outcomes = writer{oplog}, listener, store
