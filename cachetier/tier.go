@@ -18,7 +18,7 @@ import (
 
 const (
 	// DefaultMaxBytes bounds the cache when the configuration does not.
-	DefaultMaxBytes = 64 << 20
+	DefaultMaxBytes = 128 << 20
 
 	// DefaultLoadTimeout is well above the Guard's deadline: the Guard answers, the Tier's only catches what hangs.
 	DefaultLoadTimeout = time.Second

@@ -21,6 +21,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if name := os.Getenv(bareEnv); name != "" {
+		panic(serveBare(name)) // until it is killed
+	}
 	dir, err := os.MkdirTemp("", "rankgate-test-*")
 	if err != nil {
 		panic(err)

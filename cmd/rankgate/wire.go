@@ -220,7 +220,9 @@ func (e *edge) wireFace(face *gateway.Config, oplog *ingest.Log, store coreStore
 	listener := invalidation.NewListener(invalidation.ListenerConfig{
 		Conn: casts, Boards: e.cfg.Boards, Evictor: heard, Floors: floors, Logger: e.log, Registerer: e.reg,
 	})
-	tier, err := cachetier.New(cachetier.Config{Source: guard, Progress: listener, Logger: e.log, Registerer: e.reg})
+	tier, err := cachetier.New(cachetier.Config{
+		Source: guard, Progress: listener, MaxBytes: e.cfg.Cache.MaxBytes, Logger: e.log, Registerer: e.reg,
+	})
 	if err != nil {
 		return err
 	}

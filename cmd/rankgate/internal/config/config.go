@@ -47,6 +47,7 @@ type Config struct {
 	Auth      Auth
 	Quota     Quota
 	Limits    Limits
+	Cache     Cache
 	Origins   []string          // whose pages may ask from a browser: AnyOrigin alone, or scheme://host[:port]
 	Boards    []*rankcore.Board // at least one, by name
 }
@@ -77,6 +78,11 @@ type Limits struct {
 	CoreConcurrency int // questions to the core at one time
 }
 
+// Cache is what a gateway keeps near the reader.
+type Cache struct {
+	MaxBytes int64 // of answers, their keys and the forms in which they are sent
+}
+
 // AnyOrigin lets pages of every origin read.
 const AnyOrigin = "*"
 
@@ -96,6 +102,7 @@ func Default() *Config {
 		StoreURL: Embedded,
 		Auth:     Auth{Users: AuthNone, Service: AuthNone},
 		Quota:    Quota{ExactPerDay: 5},
+		Cache:    Cache{MaxBytes: 128e6},
 	}
 }
 

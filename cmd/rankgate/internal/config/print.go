@@ -45,6 +45,7 @@ func (c *Config) tree() yaml.MapSlice {
 			{Key: "per_address_conns", Value: c.Limits.PerAddressConns},
 			{Key: "core_concurrency", Value: c.Limits.CoreConcurrency},
 		}},
+		{Key: "cache", Value: yaml.MapSlice{{Key: "max_bytes", Value: sizeText(c.Cache.MaxBytes)}}},
 		{Key: "cors", Value: yaml.MapSlice{{Key: "origins", Value: append([]string{}, c.Origins...)}}},
 		{Key: "boards", Value: boards},
 	}

@@ -62,11 +62,12 @@ type draft struct {
 }
 
 // What is beyond these cannot work: a beacon comes several times within the freshness bound, a page of the head is
-// held in memory and sent at once, and a message of the log may be nearly a megabyte.
+// held in memory and sent at once, a message of the log may be nearly a megabyte, and so may a page be in the cache.
 const (
 	leastFreshness = 100 * time.Millisecond
 	maxHead        = 100_000
 	leastLog       = 2_000_000
+	leastCache     = 1_000_000
 )
 
 func (d *draft) keys() section {
@@ -92,6 +93,7 @@ func (d *draft) keys() section {
 			"per_address_conns": number(&d.Limits.PerAddressConns, Unlimited, maxLimit),
 			"core_concurrency":  number(&d.Limits.CoreConcurrency, 0, maxLimit),
 		},
+		"cache":  section{"max_bytes": size(&d.Cache.MaxBytes, leastCache)},
 		"cors":   section{"origins": words{"a list of origins such as https://example.com, or [\"*\"]", d.origins}},
 		"boards": named{"a mapping of board names", d.board},
 	}
