@@ -45,6 +45,11 @@ tidy: ## go.mod and go.sum say exactly what is used
 bench: servers ## the benchmarks of the layers
 	go test -run '^$$' -bench . -benchmem -timeout 30m ./...
 
+.PHONY: bench-edge
+bench-edge: ## answers out of memory beside fasthttp and Fiber: without sockets, and whole processes on one core each
+	go test -run '^$$' -bench BenchmarkHit ./gateway
+	go test -run '^$$' -bench BenchmarkEdge -benchtime 1x ./cmd/rankgate
+
 # Every scenario for a minute; FAULTS="--scenario mix --for 10m --seed 7" is another choice.
 FAULTS ?= --scenario all --for 1m
 

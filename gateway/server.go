@@ -13,6 +13,7 @@ import (
 // Bounds of a connection.
 const (
 	maxHeaderBytes = 8 << 10
+	writeBuffer    = 8 << 10  // a top of 100 fits, and goes out in one write
 	maxBodyBytes   = 16 << 10 // of anything but a write
 	maxWriteBytes  = 1 << 20  // of a write
 	readTimeout    = 5 * time.Second
@@ -32,6 +33,7 @@ func newApp(g *Gateway) *fiber.App {
 		DisablePreParseMultipartForm: true,
 		BodyLimit:                    maxBodyBytes,
 		ReadBufferSize:               maxHeaderBytes,
+		WriteBufferSize:              writeBuffer,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
