@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"rankgate/cmd/rankgate/internal/config"
 	"rankgate/loadtest"
 	"rankgate/rankcore"
 )
@@ -15,8 +14,7 @@ import (
 // TestEveryAnswerTellsTheSameRank: top, rank, around, batch and pages agree about everybody on boards full of ties,
 // in both orders, with both rules for ties and with decimals (CASE 2), as a client over HTTP sees them.
 func TestEveryAnswerTellsTheSameRank(t *testing.T) {
-	cfg := embedded(t, config.Flag{Name: "board", Key: "boards.first.ties", Value: "first"}, config.Flag{Name: "board", Key: "boards.first.order", Value: "asc"},
-		config.Flag{Name: "board", Key: "boards.first.update", Value: "best"})
+	cfg := embedded(t)
 	a, _ := startEdge(t, cfg)
 	client, err := loadtest.NewClient(loadtest.ClientConfig{URL: a.url})
 	if err != nil {
@@ -24,9 +22,6 @@ func TestEveryAnswerTellsTheSameRank(t *testing.T) {
 	}
 	defer client.Close()
 	for _, b := range cfg.Boards {
-		if b.ID == "demo" {
-			continue
-		}
 		var want []rankcore.Entry
 		body := ""
 		for i := range 200 {
