@@ -41,6 +41,7 @@ type Counts struct {
 	At      Position
 	Seasons []SeasonID // when no season was asked for
 	Members int64      // in the whole season
+	Changed Position   // the newest message that changed the season's scores there
 	Counts  []KeyCount
 	Ended   bool // there are no more behind these
 	Err     error

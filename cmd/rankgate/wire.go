@@ -16,6 +16,7 @@ import (
 	"rankgate/invalidation"
 	"rankgate/rankcore"
 	"rankgate/rankcore/aggregate"
+	"rankgate/rankcore/countindex"
 	"rankgate/rankcore/ingest"
 	"rankgate/rankcore/memstore"
 	"rankgate/rankcore/redisstore"
@@ -55,18 +56,19 @@ func wire(cfg *config.Config, auth gateway.ServiceAuth, at sockets, log *slog.Lo
 	if err != nil {
 		return nil, err
 	}
-	store, watch, err := e.openStore()
+	leases := e.openLeases(oplog)
+	index := e.openIndex(leases)
+	store, watch, err := e.openStore(index)
 	if err != nil {
 		return nil, err
 	}
-	leases := e.openLeases(oplog)
 	auditor := ingest.NewAuditor(ingest.AuditorConfig{
 		Log: oplog, Boards: e.cfg.Boards, Leases: leases, Shards: store, Logger: log, Registerer: e.reg,
 	})
 	e.store = watch
 	known := &health{boards: cfg.Boards, log: logHealth(oplog, server), store: watch}
 	if cfg.Role != config.RoleGateway {
-		e.wireCore(oplog, leases, store, casts, known)
+		e.wireCore(oplog, leases, store, index, casts, known)
 		e.add("auditor", auditor.Run)
 	}
 	face := gateway.Config{
@@ -150,7 +152,7 @@ func (e *edge) openLog(server *ingest.Server) (*ingest.Log, error) {
 	return oplog, nil
 }
 
-func (e *edge) openStore() (coreStore, *storeWatch, error) {
+func (e *edge) openStore(index *countindex.Index) (coreStore, *storeWatch, error) {
 	if e.cfg.StoreURL == config.Embedded {
 		if err := keepDefinitions(filepath.Join(e.cfg.Data, "store"), e.cfg.Boards); err != nil {
 			return nil, nil, err
@@ -164,13 +166,20 @@ func (e *edge) openStore() (coreStore, *storeWatch, error) {
 		e.add("store", store.Run)
 		return store, &storeWatch{}, nil
 	}
-	store, err := redisstore.New(redisstore.Config{URL: e.cfg.StoreURL, Log: e.log, Registerer: e.reg})
+	cfg := redisstore.Config{URL: e.cfg.StoreURL, Log: e.log, Registerer: e.reg}
+	if index != nil {
+		cfg.Counter = index
+	}
+	store, err := redisstore.New(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
 	e.onClose(func() { _ = store.Close() }) // nothing asks it any more
 	watch := &storeWatch{check: func(ctx context.Context) error { return store.Check(ctx, e.cfg.Boards...) }, log: e.log}
 	e.add("store watch", watch.run)
+	if index != nil {
+		e.add("count index", func(ctx context.Context) error { return index.Run(ctx, store) })
+	}
 	return store, watch, nil
 }
 
@@ -184,7 +193,7 @@ func (e *edge) openLeases(oplog *ingest.Log) *ingest.Leases {
 	return leases
 }
 
-func (e *edge) wireCore(oplog *ingest.Log, leases *ingest.Leases, store coreStore, casts *nats.Conn, known *health) {
+func (e *edge) wireCore(oplog *ingest.Log, leases *ingest.Leases, store coreStore, index *countindex.Index, casts *nats.Conn, known *health) {
 	announcer := invalidation.NewAnnouncer(invalidation.AnnouncerConfig{
 		Conn: casts, Every: beaconEvery(e.cfg.Boards), Logger: e.log, Registerer: e.reg,
 	})
@@ -200,7 +209,7 @@ func (e *edge) wireCore(oplog *ingest.Log, leases *ingest.Leases, store coreStor
 	known.appliers = map[rankcore.BoardID]func() ingest.ApplierStatus{}
 	for _, b := range e.cfg.Boards {
 		applier := ingest.NewApplier(ingest.ApplierConfig{
-			Log: oplog, Board: b, Shards: store, Announcer: told, Leases: leases, Logger: e.log, Registerer: e.reg,
+			Log: oplog, Board: b, Shards: indexedShards(store, index), Announcer: told, Leases: leases, Logger: e.log, Registerer: e.reg,
 		})
 		e.add("applier of "+string(b.ID), applier.Run)
 		known.appliers[b.ID] = applier.Status

@@ -119,6 +119,7 @@ func (b *branch) add(w *scratch, height int, key, n int64) (had int64, ok bool) 
 			return 0, false
 		}
 		b.leaves = append(b.leaves, leaf{})
+		w.leaves++
 		b.insert(0, key, 0)
 	}
 	i, _ := b.child(key)
@@ -135,6 +136,10 @@ func (b *branch) add(w *scratch, height int, key, n int64) (had int64, ok bool) 
 	case size > widest(height):
 		b.splitChild(w, height, i)
 	case size == 0:
+		if height == 0 {
+			b.leaves[i].free(w)
+			w.leaves--
+		}
 		b.drop(height, i)
 	case size < widest(height)/4:
 		if !b.join(w, height, i) {
@@ -168,6 +173,7 @@ func (b *branch) splitChild(w *scratch, height, i int) {
 	}
 	right, first, members := b.leaves[i].split(w)
 	b.leaves = slices.Insert(b.leaves, i+1, right)
+	w.leaves++
 	b.insert(i+1, first, members)
 	b.change(i, -members)
 }
@@ -226,6 +232,7 @@ func (b *branch) join(w *scratch, height, i int) bool {
 	}
 	if height == 0 {
 		b.leaves[i].append(w, &b.leaves[i+1])
+		w.leaves--
 	} else {
 		kid, next := b.kids[i], b.kids[i+1]
 		copy(kid.first[kid.width:], next.first[:next.width])

@@ -1,5 +1,7 @@
 package countindex
 
+import "unsafe"
+
 // Counts is how many members stand at each key, for keys within ±rankcore.MaxScore; a smaller key stands first
 // (rankcore.Order.Key). It is a B+tree whose branches know the members below each child, and whose leaves keep
 // keys and counts in as few bytes as their values need: with millions of keys at random some 4 to 8 bytes for each.
@@ -18,6 +20,12 @@ func (c *Counts) Total() int64 { return c.total }
 
 // Distinct is at how many keys they stand.
 func (c *Counts) Distinct() int { return c.distinct }
+
+// Bytes is the memory that they take, but for what is spare in branches.
+func (c *Counts) Bytes() int64 {
+	const perLeaf = int64(unsafe.Sizeof(leaf{})) + int64(unsafe.Sizeof(branch{}))/(fan*3/4)
+	return c.work.bytes + c.work.leaves*perLeaf
+}
 
 // Add changes the count at key by n. It reports false, and changes nothing, where fewer than none would be left:
 // then what was added before was not what is now taken away.

@@ -99,6 +99,7 @@ func checkShape(c *Counts) error {
 	if c.root == nil {
 		return nil
 	}
+	leaves, bytes := int64(0), int64(0)
 	var walk func(b *branch, height int, from, to int64, root bool) error
 	walk = func(b *branch, height int, from, to int64, root bool) error {
 		if b.width == 0 && !root || b.width >= fan || len(b.leaves)+len(b.kids) != b.width {
@@ -123,6 +124,7 @@ func checkShape(c *Counts) error {
 				}
 			} else {
 				l := &b.leaves[i]
+				leaves, bytes = leaves+1, bytes+int64(cap(l.data))
 				if l.n == 0 || l.n > leafKeys || l.n > l.room || len(l.data) < int(l.room)*int(l.keyWidth+l.countWidth)+slack {
 					return fmt.Errorf("a leaf of %d keys with room for %d", l.n, l.room)
 				}
@@ -138,7 +140,11 @@ func checkShape(c *Counts) error {
 		}
 		return nil
 	}
-	return walk(c.root, c.height, -rankcore.MaxScore, rankcore.MaxScore+1, true)
+	err := walk(c.root, c.height, -rankcore.MaxScore, rankcore.MaxScore+1, true)
+	if err == nil && (leaves != c.work.leaves || bytes != c.work.bytes) {
+		return fmt.Errorf("%d leaves of %d bytes are taken for %d of %d", leaves, bytes, c.work.leaves, c.work.bytes)
+	}
+	return err
 }
 
 // anyKey draws keys near each other, far apart, and at the ends.

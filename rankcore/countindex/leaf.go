@@ -24,7 +24,11 @@ type leaf struct {
 const slack = 7
 
 // scratch is a leaf spelled out, while it is made anew.
-type scratch struct{ keys, counts []int64 }
+type scratch struct {
+	keys, counts []int64
+	leaves       int64 // how many there are
+	bytes        int64 // of their data
+}
 
 func mask(width uint8) uint64 { return ^uint64(0) >> (64 - 8*uint(width)) }
 
@@ -137,13 +141,13 @@ func (l *leaf) add(w *scratch, key, n int64) (had int64, ok bool) {
 	case found:
 		l.read(w)
 		w.counts[i] = left
-		l.make(w.keys, w.counts)
+		l.make(w, w.keys, w.counts)
 	case l.fits(key, left):
 		l.insert(i, key, left)
 	default:
 		l.read(w)
 		w.keys, w.counts = slices.Insert(w.keys, i, key), slices.Insert(w.counts, i, left)
-		l.make(w.keys, w.counts)
+		l.make(w, w.keys, w.counts)
 	}
 	return had, true
 }
@@ -184,7 +188,8 @@ func (l *leaf) readMore(w *scratch) {
 }
 
 // make fills the leaf with keys and counts, with room for a few more.
-func (l *leaf) make(keys, counts []int64) {
+func (l *leaf) make(w *scratch, keys, counts []int64) {
+	l.free(w)
 	largest := int64(0)
 	for _, n := range counts {
 		largest = max(largest, n)
@@ -194,6 +199,7 @@ func (l *leaf) make(keys, counts []int64) {
 	pair := int(l.keyWidth) + int(l.countWidth)
 	data := slices.Grow([]byte(nil), (len(keys)+1+len(keys)/8)*pair+slack) // grown: what the allocator rounds up to is used
 	l.data = data[:cap(data)]
+	w.bytes += int64(cap(l.data))
 	l.room = uint16((len(l.data) - slack) / pair)
 	for i, key := range keys {
 		put(l.data[i*int(l.keyWidth):], l.keyWidth, key-l.base)
@@ -203,15 +209,18 @@ func (l *leaf) make(keys, counts []int64) {
 	}
 }
 
+// free tells that the leaf's memory is not used any more.
+func (l *leaf) free(w *scratch) { w.bytes -= int64(cap(l.data)) }
+
 // split cuts the right half off, and tells its first key and its members.
 func (l *leaf) split(w *scratch) (right leaf, first, members int64) {
 	l.read(w)
 	half := len(w.keys) / 2
-	right.make(w.keys[half:], w.counts[half:])
+	right.make(w, w.keys[half:], w.counts[half:])
 	for _, n := range w.counts[half:] {
 		members += n
 	}
-	l.make(w.keys[:half], w.counts[:half])
+	l.make(w, w.keys[:half], w.counts[:half])
 	return right, right.base, members
 }
 
@@ -219,5 +228,6 @@ func (l *leaf) split(w *scratch) (right leaf, first, members int64) {
 func (l *leaf) append(w *scratch, next *leaf) {
 	l.read(w)
 	next.readMore(w)
-	l.make(w.keys, w.counts)
+	next.free(w)
+	l.make(w, w.keys, w.counts)
 }

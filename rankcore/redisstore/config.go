@@ -24,6 +24,7 @@ type Config struct {
 	// of a board's segments, which no reader waits for alone. 0 is 2 s.
 	StepTimeout time.Duration
 
+	Counter    Counter               // nil: shards are asked
 	Log        *slog.Logger          // nil: slog.Default
 	Registerer prometheus.Registerer // nil: no metrics
 }

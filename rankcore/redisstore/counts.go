@@ -51,9 +51,12 @@ func countsOf(q rankcore.CountsQuery, r reply) (c rankcore.Counts, err error) {
 			c.Seasons = append(c.Seasons, rankcore.SeasonID(strings.TrimPrefix(text(field), seasonField(""))))
 		}
 		return c, nil
-	case r.word == "counts" && len(r.rest) == 3 && len(text(r.rest[2]))%16 == 0:
-		c.Members, c.Ended = integer(r.rest[0]), integer(r.rest[1]) == 1
-		packed := []byte(text(r.rest[2]))
+	case r.word == "counts" && len(r.rest) == 4 && len(text(r.rest[3]))%16 == 0:
+		if c.Changed, err = rankcore.ParsePosition(text(r.rest[1])); err != nil {
+			return c, err
+		}
+		c.Members, c.Ended = integer(r.rest[0]), integer(r.rest[2]) == 1
+		packed := []byte(text(r.rest[3]))
 		c.Counts = make([]rankcore.KeyCount, len(packed)/16)
 		for i := range c.Counts {
 			count := math.Float64frombits(binary.LittleEndian.Uint64(packed[16*i+8:]))

@@ -13,9 +13,9 @@ import (
 
 // Rank answers where a user stands. ErrNotRanked needs only the user's own shard to be whole; a rank needs all.
 //
-// An exact rank counts on every shard, each at one moment between the call and its return. An estimate comes from
-// segment counts that are at most the board's Freshness old. Auto counts where the user may stand in the
-// board's head and estimates elsewhere.
+// An exact rank is counted by the counter, or on every shard, each at one moment between the call and its return. An
+// estimate comes from segment counts that are at most the board's Freshness old. Auto is exact where the user may
+// stand in the board's head, with a counter down to its ExactDepth, and estimates elsewhere.
 func (s *Store) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
 	begun := time.Now()
 	own, err := s.own(ctx, q)
@@ -29,10 +29,25 @@ func (s *Store) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Stand
 	if err != nil {
 		return nil, err
 	}
-	if st := segments.standing(q, own); q.Precision == rankcore.Approx || st.Low > int64(q.Board.Head) {
+	st := segments.standing(q, own)
+	if q.Precision == rankcore.Approx || st.Low > max(int64(q.Board.Head), q.Board.ExactDepth) {
 		return st, nil
 	}
-	return s.exact(ctx, q, begun, own)
+	if exact, err := s.counted(ctx, q, begun, &own); exact != nil || err != nil {
+		return exact, err
+	}
+	if st = segments.standing(q, own); st.Low > int64(q.Board.Head) {
+		return st, nil
+	}
+	return s.countAll(ctx, q, begun, own)
+}
+
+// exact counts the members before and at the user's score.
+func (s *Store) exact(ctx context.Context, q rankcore.RankQuery, begun time.Time, own ownReading) (*rankcore.Standing, error) {
+	if st, err := s.counted(ctx, q, begun, &own); st != nil || err != nil {
+		return st, err
+	}
+	return s.countAll(ctx, q, begun, own)
 }
 
 // ownReading is a user's own shard at one moment.
@@ -88,9 +103,9 @@ func (s *Store) ownReading(ctx context.Context, q rankcore.RankQuery, shard int)
 	return own, err
 }
 
-// exact adds to the own shard's counts those of all others. The own shard is not asked again: its score and
+// countAll adds to the own shard's counts those of all others. The own shard is not asked again: its score and
 // its counts are of the same moment, so the user is counted once, at the score that is answered.
-func (s *Store) exact(ctx context.Context, q rankcore.RankQuery, begun time.Time, own ownReading) (*rankcore.Standing, error) {
+func (s *Store) countAll(ctx context.Context, q rankcore.RankQuery, begun time.Time, own ownReading) (*rankcore.Standing, error) {
 	if q.Board.Ties == rankcore.TiesFirst {
 		return s.exactInTie(ctx, q, begun, own)
 	}

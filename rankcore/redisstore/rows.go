@@ -20,8 +20,8 @@ func (s *Store) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, e
 	if q.Limit <= 0 {
 		n = 0
 	}
-	r := newRun("top", q.Board, q.Season, rankcore.StartGap, n)
-	if err := s.gather(ctx, r, allShards(q.Board)); err != nil {
+	r, err := s.first(ctx, q.Board, q.Season, n)
+	if err != nil {
 		return nil, err
 	}
 	page := &rankcore.Page{Meta: r.meta(begun)}
@@ -30,6 +30,25 @@ func (s *Store) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, e
 		page.Entries = r.behind[q.Offset:]
 	}
 	return page, nil
+}
+
+// first gathers the first n rows. Where the counter knows how far they reach, shards are asked for no row beyond, so
+// that all of them together answer little more than n; when that was not far enough, they are asked as if it did not.
+func (s *Store) first(ctx context.Context, b *rankcore.Board, season rankcore.SeasonID, n int) (*run, error) {
+	r := newRun("top", b, season, rankcore.StartGap, n)
+	if n > 0 {
+		if key, ok := s.counter.Nth(ctx, b.ID, season, int64(n+n/8+1)); ok { // a few more: some may have left since
+			r.last = key
+		}
+	}
+	if err := s.gather(ctx, r, allShards(b)); err != nil {
+		return nil, err
+	}
+	if _, members := r.counts(); int64(len(r.behind)) == min(int64(n), members) {
+		return r, nil
+	}
+	r = newRun("top", b, season, rankcore.StartGap, n)
+	return r, s.gather(ctx, r, allShards(b))
 }
 
 // Rows answers q from all shards, each seen at one moment, at the same cost at any depth: shards find a place by

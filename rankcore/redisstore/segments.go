@@ -7,10 +7,13 @@ import (
 	"rankgate/rankcore"
 )
 
-// loadSegments sums up the segment counts of all shards. It ends within the store's step timeout.
+// loadSegments has the segment counts of all shards from the counter, or sums them up. It ends within the store's step timeout.
 func (s *Store) loadSegments(ctx context.Context, b *rankcore.Board, season rankcore.SeasonID, asOf time.Time) (*aggregate, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.stepTimeout)
 	defer cancel()
+	if segments, ok := s.countedSegments(ctx, b, season, asOf); ok {
+		return segments, nil
+	}
 	list, err := s.read(ctx, s.steps, question{name: "segments", board: b, season: season, members: sumCounts, ask: func(_ int, keys string) [][]any {
 		return [][]any{{"HGETALL", keys + ":segment"}}
 	}}, allShards(b))

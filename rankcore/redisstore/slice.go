@@ -66,6 +66,8 @@ func (a *about) ask(main string) [][]any {
 		if a.back > 0 {
 			commands = append(commands, []any{"ZRANGE", main, key, "-inf", "BYSCORE", "REV", "LIMIT", 0, a.back, "WITHSCORES"})
 		}
+	case a.forth > 0 && a.last < rankcore.MaxScore:
+		commands = append(commands, []any{"ZRANGE", main, "-inf", number(a.last), "BYSCORE", "LIMIT", 0, a.forth, "WITHSCORES"})
 	case a.forth > 0:
 		commands = append(commands, []any{"ZRANGE", main, 0, a.forth - 1, "WITHSCORES"})
 	}

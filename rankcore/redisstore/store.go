@@ -22,6 +22,7 @@ type Store struct {
 	stepTimeout time.Duration
 	log         *slog.Logger
 	metrics     *metrics
+	counter     Counter
 
 	floors    floors
 	estimates estimates
@@ -45,7 +46,7 @@ func New(c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		readTimeout: c.ReadTimeout, stepTimeout: c.StepTimeout, log: c.Log, metrics: newMetrics(c.Registerer),
+		readTimeout: c.ReadTimeout, stepTimeout: c.StepTimeout, log: c.Log, metrics: newMetrics(c.Registerer), counter: c.Counter,
 		floors:    floors{seen: map[shardID]rankcore.Position{}},
 		estimates: estimates{kept: map[seasonKey]*flight{}}, said: map[shardID]string{},
 	}
@@ -54,6 +55,9 @@ func New(c Config) (*Store, error) {
 	}
 	if s.stepTimeout == 0 {
 		s.stepTimeout = defaultStepTimeout
+	}
+	if s.counter == nil {
+		s.counter = noCounter{}
 	}
 	if s.log == nil {
 		s.log = slog.Default()

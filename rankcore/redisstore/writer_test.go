@@ -9,6 +9,7 @@ import (
 
 	"rankgate/loadtest/servers"
 	"rankgate/rankcore"
+	"rankgate/rankcore/countindex"
 	"rankgate/rankcore/redisstore"
 )
 
@@ -26,6 +27,7 @@ func board(name rankcore.BoardID) *rankcore.Board {
 type writer struct {
 	tb       testing.TB
 	store    *redisstore.Store
+	to       countindex.Steps // where steps go: the store, or an index on the way to it
 	board    *rankcore.Board
 	calendar *rankcore.Calendar
 	at       rankcore.Position
@@ -37,7 +39,7 @@ type writer struct {
 // newWriter brings every shard to the log's first message.
 func newWriter(tb testing.TB, s *redisstore.Store, b *rankcore.Board) *writer {
 	tb.Helper()
-	w := &writer{tb: tb, store: s, board: b, calendar: rankcore.NewCalendar(b), rnd: rand.New(rand.NewPCG(1, 2))}
+	w := &writer{tb: tb, store: s, to: s, board: b, calendar: rankcore.NewCalendar(b), rnd: rand.New(rand.NewPCG(1, 2))}
 	w.write()
 	return w
 }
@@ -46,7 +48,7 @@ func newWriter(tb testing.TB, s *redisstore.Store, b *rankcore.Board) *writer {
 func (w *writer) write(ops ...rankcore.Op) {
 	w.tb.Helper()
 	steps := w.steps(ops...)
-	for i, r := range w.store.Apply(w.tb.Context(), w.board, steps) {
+	for i, r := range w.to.Apply(w.tb.Context(), w.board, steps) {
 		if r.State != rankcore.StepApplied {
 			w.tb.Fatalf("step of shard %d: %+v", i, r)
 		}
@@ -80,7 +82,7 @@ func (w *writer) arrival(to rankcore.Position, i int) rankcore.Arrival {
 // step takes one step and returns its result.
 func (w *writer) step(s rankcore.Step) rankcore.StepResult {
 	w.tb.Helper()
-	return w.store.Apply(w.tb.Context(), w.board, []rankcore.Step{s})[0]
+	return w.to.Apply(w.tb.Context(), w.board, []rankcore.Step{s})[0]
 }
 
 // fill gives n users scores spread like those of a real board: many low ones, few high ones.

@@ -3,7 +3,7 @@
 -- KEYS: meta, main. ARGV: layout, position the shard is expected at, the season's field of meta, '' to be told which
 -- seasons there are, the bound as ZRANGE takes it.
 -- Answers "at", position | "damaged", why | "seasons", a field of meta for each | "counts", members of the season,
--- 1 if there are no more, a key and a count for each, packed as doubles.
+-- the position that last changed it, 1 if there are no more, a key and a count for each, packed as doubles.
 
 local call, tonumber = redis.call, tonumber
 
@@ -62,4 +62,5 @@ for i = 1, n, CHUNK do
   end
   packed[#packed + 1] = struct.pack(format, unpack(flat, i, upto))
 end
-return { 'counts', members, ended, table.concat(packed) }
+local changed = meta[3] and string.match(meta[3], '%S+$') or 'none'
+return { 'counts', members, changed, ended, table.concat(packed) }

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"rankgate/cmd/rankgate/internal/config"
+	"rankgate/rankcore/countindex"
+	"rankgate/rankcore/ingest"
+)
+
+// openIndex is nil in a process that applies nothing, and where the store is in this process and counts by itself.
+func (e *edge) openIndex(leases *ingest.Leases) *countindex.Index {
+	if e.cfg.Role == config.RoleGateway || e.cfg.StoreURL == config.Embedded {
+		return nil
+	}
+	return countindex.New(countindex.Config{Boards: e.cfg.Boards, Leads: leases.Holds, Logger: e.log, Registerer: e.reg})
+}
+
+// indexedShards is the store as appliers are to have it.
+func indexedShards(store ingest.Shards, index *countindex.Index) ingest.Shards {
+	if index == nil {
+		return store
+	}
+	return index.Follow(store)
+}

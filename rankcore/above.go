@@ -1,0 +1,42 @@
+package rankcore
+
+import "errors"
+
+// Why a count index gives no exact answer.
+var (
+	// ErrNotCounted: there is no index of this season, or it cannot be known to have everything. Ask the shards.
+	ErrNotCounted = errors.New("no count index has the season as it is now")
+	// ErrMoved: the user's shard has changed since its score was read. Read it again.
+	ErrMoved = errors.New("the shard has changed since the score was read")
+)
+
+// AboveQuery asks a count index about the members at and before a key. The key is a user's, read from its shard when
+// Changed was the newest message that had changed the season there: the user is then counted once, where it stands.
+type AboveQuery struct {
+	Board   *Board
+	Season  SeasonID
+	Key     int64 // Order.Key of the score
+	Shard   int
+	Changed Position
+}
+
+// Above is a count over all shards, each as it was at some moment between the question and the answer.
+type Above struct {
+	Before, Tied, Total int64    // members with a smaller key, with this key, and all
+	Version             Position // the newest message that changed the season's scores
+}
+
+// SegmentCount is how many members stand in a segment of keys: SegmentOf the key. On a descending board it mirrors
+// the segment of the score, as keys mirror scores.
+type SegmentCount struct {
+	Segment Segment
+	Members int64
+}
+
+// SegmentCounts are the members of a season by segment, the first segment first, over all shards.
+type SegmentCounts struct {
+	Total    int64
+	Version  Position
+	Changed  []Position // by shard, the newest message that changed the season's scores there
+	Segments []SegmentCount
+}
