@@ -2,8 +2,6 @@ package invalidation
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"log/slog"
 	"sync"
 	"time"
@@ -39,7 +37,7 @@ type Announcer struct {
 	metrics *announcerMetrics
 	source  string
 	wake    chan struct{} // there is something to send now
-	link    link
+	echoes  echoes
 
 	n uint64 // of the newest message; only Run touches it
 
@@ -58,16 +56,13 @@ func NewAnnouncer(cfg AnnouncerConfig) *Announcer {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	var id [8]byte
-	_, _ = rand.Read(id[:]) // it never fails
 	return &Announcer{
 		conn:    cfg.Conn,
 		every:   cfg.Every,
 		log:     cfg.Logger,
 		metrics: newAnnouncerMetrics(cfg.Registerer),
-		source:  hex.EncodeToString(id[:]),
+		source:  newID(),
 		wake:    make(chan struct{}, 1),
-		link:    link{conn: cfg.Conn},
 		changes: make(map[rankcore.BoardID]*change),
 		boards:  make(map[rankcore.BoardID]rankcore.Progress),
 		moved:   make(map[rankcore.BoardID]struct{}),
@@ -121,9 +116,13 @@ func (a *Announcer) awake() {
 	}
 }
 
-// Run sends until ctx ends. It returns nil.
+// Run sends until ctx ends, and then returns nil. It returns an error only if it cannot hear the listeners' calls.
 func (a *Announcer) Run(ctx context.Context) error {
-	defer a.link.start(ctx)()
+	calls, err := a.echoes.listen(a.conn)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = calls.Unsubscribe() }() // the connection may be closed already
 	beat := time.NewTicker(a.every)
 	defer beat.Stop()
 	rest := time.NewTimer(0)
@@ -150,6 +149,7 @@ func (a *Announcer) Run(ctx context.Context) error {
 // does not say so. Both are taken in one step: a position told before the changes up to it would let a
 // reader who waited for it find the answer from before.
 func (a *Announcer) send(everyBoard bool) {
+	heard := a.echoes.newest(time.Now()) // first: what is told is of a moment after these calls
 	a.mu.Lock()
 	changes, moved := a.changes, a.moved
 	var boards []rankcore.Progress
@@ -168,15 +168,14 @@ func (a *Announcer) send(everyBoard bool) {
 		payload, err := encodeBroadcast(a.next(), c.change(id))
 		a.publish(a.metrics.broadcasts, invalidatePrefix+string(id), payload, err)
 	}
-	a.sendBeacon(boards)
+	a.sendBeacon(boards, heard)
 }
 
-func (a *Announcer) sendBeacon(boards []rankcore.Progress) {
+func (a *Announcer) sendBeacon(boards []rankcore.Progress, heard map[string]uint64) {
 	for len(boards) > 0 {
 		part := boards[:min(len(boards), maxBeaconBoards)]
 		boards = boards[len(part):]
-		now := time.Now()
-		payload, err := encodeBeacon(a.next(), part, now.Add(a.link.delay(now)))
+		payload, err := encodeBeacon(a.next(), part, heard, time.Now())
 		a.publish(a.metrics.beacons, beaconSubject, payload, err)
 	}
 }

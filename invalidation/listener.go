@@ -48,14 +48,14 @@ type Listener struct {
 	metrics *listenerMetrics
 	boards  map[rankcore.BoardID]*view // fixed
 	quiet   time.Duration              // silence longer than this is suspicious: most of the smallest freshness bound
-	link    link
+	every   time.Duration              // between calls
 
 	// Only Run touches these.
-	sources  sources
-	heard    time.Time // the last message of a numbered source; zero: none yet
-	silent   bool      // the silence since then has been noticed
-	settling time.Time // beacons before this may have been held up on their way, and prove nothing
-	dropped  int       // by NATS, as counted last
+	sources sources
+	heard   time.Time // the last message of a numbered source; zero: none yet
+	silent  bool      // the silence since then has been noticed
+	dropped int       // by NATS, as counted last
+	calls   calls
 }
 
 // NewListener returns a Listener for the boards.
@@ -68,7 +68,7 @@ func NewListener(cfg ListenerConfig) *Listener {
 		metrics: newListenerMetrics(cfg.Registerer),
 		boards:  make(map[rankcore.BoardID]*view, len(cfg.Boards)),
 		sources: make(sources),
-		link:    link{conn: cfg.Conn},
+		calls:   calls{id: newID()},
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
@@ -78,7 +78,7 @@ func NewListener(cfg ListenerConfig) *Listener {
 		l.boards[b.ID] = newView(b.Freshness)
 		bound = min(bound, b.Freshness)
 	}
-	l.quiet = bound * 4 / 5
+	l.quiet, l.every = bound*4/5, max(min(bound/20, echoEvery), time.Millisecond)
 	l.measureBoards(cfg.Registerer)
 	return l
 }
@@ -97,7 +97,8 @@ func (l *Listener) Run(ctx context.Context) error {
 		defer func() { _ = sub.Unsubscribe() }() // the connection may be closed already
 		subs = append(subs, sub)
 	}
-	defer l.link.start(ctx)()
+	call := time.NewTicker(l.every)
+	defer call.Stop()
 	reconnects := l.conn.StatusChanged(nats.CONNECTED)
 	defer l.conn.RemoveStatusListener(reconnects)
 	check := time.NewTicker(max(l.quiet/8, time.Millisecond))
@@ -110,6 +111,9 @@ func (l *Listener) Run(ctx context.Context) error {
 			l.hear(m.Subject, m.Data, time.Now())
 		case <-reconnects:
 			l.suspect("reconnect")
+		case <-call.C:
+			// While NATS is away it does not get out, and nothing is heard that could answer it.
+			_ = l.conn.Publish(echoSubject, l.calls.next(time.Now()))
 		case now := <-check.C:
 			l.checkDropped(subs)
 			l.checkSilence(now)
@@ -119,14 +123,14 @@ func (l *Listener) Run(ctx context.Context) error {
 
 func (l *Listener) hear(subject string, payload []byte, now time.Time) {
 	if subject == beaconSubject {
-		boards, n, err := decodeBeacon(payload, now.Add(-l.link.delay(now)))
+		boards, n, sent, err := decodeBeacon(payload, l.calls.after)
 		if err != nil {
 			l.garbage(subject, err)
 			return
 		}
 		if l.count(n, now) {
 			l.metrics.heard.WithLabelValues("beacon").Inc()
-			l.believe(n.Source, boards, now)
+			l.believe(n.Source, boards, sent)
 		}
 		return
 	}
@@ -162,17 +166,16 @@ func (l *Listener) garbage(subject string, err error) {
 	l.log.Debug("not a message of ours", "subject", subject, "err", err)
 }
 
-// believe takes over what a beacon says, unless it may be old: after a silence, what was held up on the way
-// arrives all at once, and only beacons that come later are known to be young.
-func (l *Listener) believe(source string, boards []rankcore.Progress, now time.Time) {
-	young := !now.Before(l.settling)
+// believe takes over what a beacon says that was sent after the given time. When it was is not known before it answers
+// a call, nor when it was held up for long: then what it says of positions stays true, and the rest proves nothing.
+func (l *Listener) believe(source string, boards []rankcore.Progress, sent time.Time) {
 	for _, p := range boards {
 		view := l.boards[p.Board]
 		switch {
 		case view == nil:
 			l.metrics.heard.WithLabelValues("unknown_board").Inc()
-		case young:
-			view.beacon(source, p, now)
+		case !sent.IsZero():
+			view.beacon(source, p, sent)
 		default:
 			view.oldBeacon(source, p)
 		}
@@ -188,7 +191,6 @@ func (l *Listener) count(n number, now time.Time) bool {
 	l.checkSilence(now)
 	if l.silent {
 		l.silent = false
-		l.settling = now.Add(l.quiet / 8)
 		l.suspect("silence")
 	}
 	l.heard = now

@@ -23,9 +23,17 @@ func (l *Listener) hearBroadcast(t *testing.T, n number, c rankcore.Change) {
 	l.hear(invalidatePrefix+"power", payload, time.Now())
 }
 
+// hearBeacon is for a beacon that answers a call of this moment.
 func (l *Listener) hearBeacon(t *testing.T, n number, p rankcore.Progress) {
 	t.Helper()
-	payload, err := encodeBeacon(n, []rankcore.Progress{p}, time.Now())
+	l.calls.next(time.Now())
+	l.hearBeaconAfter(t, l.calls.n, n, p)
+}
+
+// hearBeaconAfter is for one whose sender had heard the given call last.
+func (l *Listener) hearBeaconAfter(t *testing.T, call uint64, n number, p rankcore.Progress) {
+	t.Helper()
+	payload, err := encodeBeacon(n, []rankcore.Progress{p}, map[string]uint64{l.calls.id: call}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,26 +128,69 @@ func TestBestOfSeveralAppliers(t *testing.T) {
 	})
 }
 
-// What was held up by a silence comes all at once and says "just now" of long ago.
-func TestHeldUpBeaconsAreNotBelieved(t *testing.T) {
+// What was held up comes all at once and says "just now" of long ago. It is as old as the call that it answers.
+func TestHeldUpBeaconsAreAsOldAsTheirCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, cache := ear()
 		l.hearBeacon(t, from("a", 1), progress(1))
-		before := time.Now()
+		called := time.Now()
 		time.Sleep(time.Minute)
 		for n := range uint64(300) { // one minute's beacons in one moment
-			l.hearBeacon(t, from("a", n+2), progress(n+2))
+			l.hearBeaconAfter(t, 1, from("a", n+2), progress(n+2))
 		}
 		if cache.suspicions() == 0 {
 			t.Fatal("the silence was not noticed")
 		}
-		if p, heard, _ := l.Progress("power"); !heard.Equal(before) || p.Applied != at(1) {
-			t.Fatalf("held-up beacons were believed: %+v heard at %v", p, heard)
+		p, heard, _ := l.Progress("power")
+		if !heard.Equal(called) || !p.CaughtUp.Equal(called) || p.Applied != at(301) {
+			t.Fatalf("%+v heard at %v, want where it says it is, as of %v", p, heard, called)
 		}
-		time.Sleep(200 * time.Millisecond)
 		l.hearBeacon(t, from("a", 302), progress(302))
 		if _, heard, _ := l.Progress("power"); !heard.Equal(time.Now()) {
-			t.Fatal("a beacon well after the burst was not believed")
+			t.Fatal("a beacon that answers a call of now was not believed")
+		}
+	})
+}
+
+// A beacon that answers no call of this listener's, or one of which the time is forgotten, says where shards are and
+// nothing about now.
+func TestBeaconsThatAnswerNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := ear()
+		l.hearBeaconAfter(t, 0, from("a", 1), progress(5))
+		if _, _, ok := l.Progress("power"); ok {
+			t.Error("believed, and it answers no call")
+		}
+		if !l.boards["power"].passed(at(5)) {
+			t.Error("where its shards are is not known")
+		}
+		for range echoKept + 1 {
+			l.calls.next(time.Now())
+		}
+		l.hearBeaconAfter(t, 1, from("a", 2), progress(6))
+		l.hearBeaconAfter(t, l.calls.n+1, from("a", 3), progress(7))
+		if _, _, ok := l.Progress("power"); ok {
+			t.Error("believed, and the call is forgotten, or has not been made")
+		}
+	})
+}
+
+// The next beacon may answer the same call and be sent later: then less is known from it than from the one before.
+func TestWhatWasKnownStaysKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := ear()
+		told := progress(5)
+		l.hearBeacon(t, from("a", 1), told)
+		was := told.CaughtUp
+		time.Sleep(100 * time.Millisecond)
+		l.hearBeaconAfter(t, 1, from("a", 2), told)
+		if p, _, _ := l.Progress("power"); !p.CaughtUp.Equal(was) {
+			t.Errorf("caught up as of %v, want still %v", p.CaughtUp, was)
+		}
+		told.CaughtUp = time.Time{}
+		l.hearBeacon(t, from("a", 3), told)
+		if p, _, _ := l.Progress("power"); !p.CaughtUp.IsZero() {
+			t.Errorf("caught up as of %v, and the source does not know any more", p.CaughtUp)
 		}
 	})
 }

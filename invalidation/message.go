@@ -47,6 +47,7 @@ type broadcast struct {
 type beacon struct {
 	number
 	Boards map[rankcore.BoardID]boardState `json:"boards"`
+	Echoes map[string]uint64               `json:"echoes,omitempty"` // by listener, its newest call heard before the ages were taken
 }
 
 // boardState is a board's progress. BehindMS is the age of the applier's last look at the end of the log,
@@ -108,34 +109,39 @@ func encodeBroadcast(n number, c rankcore.Change) ([]byte, error) {
 	return encode(b)
 }
 
-// decodeBeacon reads a beacon that was received at the local time now.
-func decodeBeacon(payload []byte, now time.Time) ([]rankcore.Progress, number, error) {
+// decodeBeacon reads a beacon. sent tells by its echoes a local time after which it was sent, which CaughtUp is counted
+// from and which is returned; both are zero when that is not known.
+func decodeBeacon(payload []byte, sent func(echoes map[string]uint64) (time.Time, bool)) ([]rankcore.Progress, number, time.Time, error) {
 	var b beacon
 	if err := json.Unmarshal(payload, &b); err != nil {
-		return nil, number{}, fmt.Errorf("beacon: %w", err)
+		return nil, number{}, time.Time{}, fmt.Errorf("beacon: %w", err)
 	}
 	if err := b.check(); err != nil {
-		return nil, number{}, err
+		return nil, number{}, time.Time{}, err
 	}
 	if b.V > version {
-		return nil, number{}, errVersion
+		return nil, number{}, time.Time{}, errVersion
 	}
 	if b.Source == "" {
-		return nil, number{}, errNumber
+		return nil, number{}, time.Time{}, errNumber
 	}
+	after, known := sent(b.Echoes)
 	boards := make([]rankcore.Progress, 0, len(b.Boards))
 	for id, state := range b.Boards {
-		p, err := state.progress(id, now)
+		p, err := state.progress(id, after)
 		if err != nil {
-			return nil, number{}, err
+			return nil, number{}, time.Time{}, err
+		}
+		if !known {
+			p.CaughtUp = time.Time{}
 		}
 		boards = append(boards, p)
 	}
-	return boards, b.number, nil
+	return boards, b.number, after, nil
 }
 
-func encodeBeacon(n number, boards []rankcore.Progress, now time.Time) ([]byte, error) {
-	b := beacon{number: n, Boards: make(map[rankcore.BoardID]boardState, len(boards))}
+func encodeBeacon(n number, boards []rankcore.Progress, heard map[string]uint64, now time.Time) ([]byte, error) {
+	b := beacon{number: n, Echoes: heard, Boards: make(map[rankcore.BoardID]boardState, len(boards))}
 	for _, p := range boards {
 		b.Boards[p.Board] = stateOf(p, now)
 	}

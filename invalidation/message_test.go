@@ -49,10 +49,14 @@ func TestGarbageIsRefused(t *testing.T) {
 		`{"source":"s","n":1,"boards":{"power":{"behind_ms":-1}}}`, `{"source":"s","n":1,"boards":{"power":{"shards_out":-1}}}`,
 		`{"source":"s","n":1,"boards":{"power":{"behind_ms":9223372036854775807}}}`,
 	} {
-		if got, _, err := decodeBeacon([]byte(payload), time.Now()); err == nil {
+		if got, _, _, err := decodeBeacon([]byte(payload), sentAt(time.Now())); err == nil {
 			t.Errorf("beacon %q: %+v, want an error", payload, got)
 		}
 	}
+}
+
+func sentAt(t time.Time) func(map[string]uint64) (time.Time, bool) {
+	return func(map[string]uint64) (time.Time, bool) { return t, true }
 }
 
 // The sender's clock and the receiver's differ by an hour; the age is what counts.
@@ -62,12 +66,12 @@ func TestCaughtUpIsToldAsAnAge(t *testing.T) {
 		{Board: "power", Applied: at(9), CaughtUp: sent.Add(-30 * time.Millisecond), ShardsOut: 2, Rebuild: 1, LogLost: true},
 		{Board: "new", Applied: rankcore.Position{}},
 	}
-	payload, err := encodeBeacon(number{V: version, Source: "s", N: 1}, told, sent)
+	payload, err := encodeBeacon(number{V: version, Source: "s", N: 1}, told, nil, sent)
 	if err != nil {
 		t.Fatal(err)
 	}
 	received := sent.Add(time.Hour)
-	heard, n, err := decodeBeacon(payload, received)
+	heard, n, _, err := decodeBeacon(payload, sentAt(received))
 	if err != nil || n.Source != "s" || n.N != 1 || len(heard) != 2 {
 		t.Fatalf("heard %+v from %+v: %v", heard, n, err)
 	}
@@ -134,12 +138,12 @@ func FuzzMessages(f *testing.F) {
 				t.Fatalf("%s: %+v became %+v: %v", payload, c, c2, err)
 			}
 		}
-		if boards, n, err := decodeBeacon(payload, now); err == nil {
-			again, err := encodeBeacon(n, boards, now)
+		if boards, n, _, err := decodeBeacon(payload, sentAt(now)); err == nil {
+			again, err := encodeBeacon(n, boards, nil, now)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if boards2, _, err := decodeBeacon(again, now); err != nil || len(boards2) != len(boards) {
+			if boards2, _, _, err := decodeBeacon(again, sentAt(now)); err != nil || len(boards2) != len(boards) {
 				t.Fatalf("%s: %+v became %+v: %v", payload, boards, boards2, err)
 			}
 		}

@@ -41,13 +41,18 @@ func newView(freshness time.Duration) *view {
 	return v
 }
 
-func (v *view) beacon(source string, p rankcore.Progress, now time.Time) {
+// beacon takes over what a source said after the given time. That it had caught up then is a lower bound, and an earlier
+// beacon may have shown more: it stays true until the source says that it does not know, or that shards are out.
+func (v *view) beacon(source string, p rankcore.Progress, sent time.Time) {
 	v.update(source, func(r *report) {
-		r.progress, r.applied, r.heard, r.whole = p, p.Applied, now, p.ShardsOut == 0
+		if last := r.progress.CaughtUp; !p.CaughtUp.IsZero() && last.After(p.CaughtUp) {
+			p.CaughtUp = last
+		}
+		r.progress, r.applied, r.heard, r.whole = p, p.Applied, sent, p.ShardsOut == 0
 	})
 }
 
-// oldBeacon takes over what stays true of a beacon that was held up on its way.
+// oldBeacon takes over what stays true of a beacon, whenever it was sent.
 func (v *view) oldBeacon(source string, p rankcore.Progress) {
 	v.update(source, func(r *report) {
 		if r.applied.Seq < p.Applied.Seq {
