@@ -39,7 +39,7 @@ func (s *Store) Check(ctx context.Context, boards ...*rankcore.Board) error {
 	return errors.Join(wrong...)
 }
 
-// checkShards asks the first shard, which every board has, how many there are.
+// checkShards asks the first shard, which every board has, what the board was created as.
 func (s *Store) checkShards(ctx context.Context, b *rankcore.Board) error {
 	created, err := s.steps.HGet(ctx, prefix(b, 0)+"meta", "layout").Result()
 	if errors.Is(err, redis.Nil) || err == nil && created == layout(b) {
@@ -48,9 +48,14 @@ func (s *Store) checkShards(ctx context.Context, b *rankcore.Board) error {
 	if err != nil {
 		return fmt.Errorf("asking for the shards of board %q: %w", b.ID, err)
 	}
-	if version, shards, _ := strings.Cut(created, ":"); version == strconv.Itoa(layoutVersion) {
-		return &Unfit{fmt.Sprintf("board %q was created with %s shards, not %d: a shard count is fixed once the board exists, configure shards: %s",
-			b.ID, shards, b.Shards, shards)}
+	was, is := strings.Split(created, ":"), strings.Split(layout(b), ":")
+	if len(was) == len(is) && was[0] == is[0] {
+		for i, setting := range fixed {
+			if was, is := was[i+1], is[i+1]; was != is {
+				return &Unfit{fmt.Sprintf("board %q was created with %s: %s, not %s: that is fixed once the board exists, configure %s: %s",
+					b.ID, setting, was, is, setting, was)}
+			}
+		}
 	}
 	return &Unfit{fmt.Sprintf("board %q was created by another version of rankgate: its layout is %s, not %s", b.ID, created, layout(b))}
 }

@@ -137,7 +137,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckOfShards: a board keeps the shards it was created with.
+// TestCheckOfShards: a board keeps what it was created with.
 func TestCheckOfShards(t *testing.T) {
 	server := servers.Redis(t)
 	s, b := open(t, server.URL), board("shards")
@@ -149,10 +149,18 @@ func TestCheckOfShards(t *testing.T) {
 	if err := s.Check(t.Context(), b); err != nil {
 		t.Errorf("the board as it was created: %v", err)
 	}
-	other := *b
-	other.Shards *= 2
-	var unfit *redisstore.Unfit
-	if err := s.Check(t.Context(), &other); !errors.As(err, &unfit) || !strings.Contains(unfit.Why, fmt.Sprintf("configure shards: %d", b.Shards)) {
-		t.Errorf("with other shards: %v, want what to configure", err)
+	for want, change := range map[string]func(*rankcore.Board){
+		fmt.Sprint("configure shards: ", b.Shards): func(b *rankcore.Board) { b.Shards *= 2 },
+		"configure order: desc":                    func(b *rankcore.Board) { b.Order = rankcore.Asc },
+		"configure update: add":                    func(b *rankcore.Board) { b.Update = rankcore.UpdateBest },
+		"configure scale: 0":                       func(b *rankcore.Board) { b.Scale = 2 },
+		"configure ties: shared":                   func(b *rankcore.Board) { b.Ties = rankcore.TiesFirst },
+	} {
+		other := *b
+		change(&other)
+		var unfit *redisstore.Unfit
+		if err := s.Check(t.Context(), &other); !errors.As(err, &unfit) || !strings.Contains(unfit.Why, want) {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }

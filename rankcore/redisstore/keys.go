@@ -2,21 +2,23 @@ package redisstore
 
 import (
 	"strconv"
+	"strings"
 
 	"rankgate/rankcore"
 )
 
 // layoutVersion changes when the shape of keys or values does.
-const layoutVersion = 2
+const layoutVersion = 3
 
-// layout is what a shard was created as: a board with another number of shards would look for users elsewhere, and one
-// with another rule for ties by other names.
+// fixed are the settings that a shard is created with, in the order in which its layout names them. With another one
+// users would be looked for elsewhere, or their scores be others, or stand in other places.
+var fixed = []string{"shards", "order", "update", "scale", "ties"}
+
+// layout is what a shard was created as: the version and the values of the fixed settings. The scripts look at its end.
 func layout(b *rankcore.Board) string {
-	created := strconv.Itoa(layoutVersion) + ":" + strconv.Itoa(b.Shards)
-	if b.Ties == rankcore.TiesFirst {
-		return created + ":first"
-	}
-	return created
+	return strings.Join([]string{
+		strconv.Itoa(layoutVersion), strconv.Itoa(b.Shards), b.Order.String(), b.Update.String(), strconv.Itoa(b.Scale), b.Ties.String(),
+	}, ":")
 }
 
 // prefix starts every key of a shard. The braces are a hash tag: Redis Cluster keeps these keys together,
