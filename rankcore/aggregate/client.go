@@ -54,10 +54,11 @@ type asked struct {
 	seen map[rankcore.SeasonID]sighting
 }
 
-// sighting is the newest version of a season that was answered here.
+// sighting is what was last answered of a season here.
 type sighting struct {
 	version rankcore.Position
-	began   time.Time // of the reading, at the earliest
+	asOf    time.Time
+	own     bool // by reading the shards
 }
 
 // NewClient returns a client.
@@ -95,7 +96,7 @@ func (c *Client) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, 
 	}
 	page, err := c.Reader.Top(ctx, q)
 	if err == nil && b != nil {
-		b.saw(q.Season, page.Version, began)
+		b.saw(q.Season, page.Version, page.AsOf)
 	}
 	return page, err
 }
@@ -109,9 +110,9 @@ func (c *Client) ask(ctx context.Context, b *asked, q rankcore.TopQuery, began t
 		rows = q.Offset + q.Limit
 	}
 	r := request{V: version, Season: string(q.Season), Rows: rows}
-	if !q.Since.IsZero() {
-		// The core counts back from when it is asked, which is later than now: what it has is then no older than Since.
-		within := max(began.Sub(q.Since), 0).Nanoseconds()
+	if since := b.since(q); !since.IsZero() {
+		// The core counts back from when it is asked, which is later than now: what it has is then no older than since.
+		within := max(began.Sub(since), 0).Nanoseconds()
 		r.WithinNS = &within
 	}
 	limited, cancel := context.WithTimeout(ctx, askWithin)
@@ -136,11 +137,14 @@ func (c *Client) ask(ctx context.Context, b *asked, q rankcore.TopQuery, began t
 		c.metrics.refused.Inc()
 		return nil, err
 	}
+	// The rows were true at asOf or later, by as much as question and answer were on their way.
 	asOf, now := began.Add(-h.age), time.Now()
+	way := max(now.Sub(began)-max(h.took, 0), 0)
 	if asOf.After(now) { // a garbled age must not make an answer that lasts
 		asOf = now
 	}
-	if h.behind > q.Board.Freshness || !b.admit(q.Season, h.version, asOf) {
+	asOf, ok := b.admit(q.Season, h.version, asOf, asOf.Add(way))
+	if !ok || h.behind > q.Board.Freshness {
 		c.metrics.older.Inc()
 		return nil, errOlder
 	}
@@ -172,29 +176,43 @@ func (b *asked) answered() {
 	b.late = 0
 }
 
-// saw takes note of what the shards showed to a reading that began then. They alone may show an earlier version than
-// was seen before: when they have gone back themselves.
-func (b *asked) saw(season rankcore.SeasonID, v rankcore.Position, began time.Time) {
+// since is when the rows must have been read at the earliest: after what the question asks for, and not before what
+// was read here from the shards.
+func (b *asked) since(q rankcore.TopQuery) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if began.After(b.seen[season].began) {
-		b.keep(season, sighting{v, began})
+	if seen := b.seen[q.Season]; seen.own && seen.asOf.After(q.Since) {
+		return seen.asOf
+	}
+	return q.Since
+}
+
+// saw takes note of what the shards showed at asOf. They alone may show an earlier version than
+// was seen before: when they have gone back themselves.
+func (b *asked) saw(season rankcore.SeasonID, v rankcore.Position, asOf time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if asOf.After(b.seen[season].asOf) {
+		b.keep(season, sighting{v, asOf, true})
 	}
 }
 
-// admit reports whether the core's version may follow what was seen, and takes note of it.
-func (b *asked) admit(season rankcore.SeasonID, v rankcore.Position, asOf time.Time) bool {
+// admit takes note of an answer of the core whose rows were read between least and most, and returns when they are
+// said to be true: no answer is of an earlier moment than the one before. It is false when they are older, or of an
+// earlier version.
+func (b *asked) admit(season rankcore.SeasonID, v rankcore.Position, least, most time.Time) (asOf time.Time, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	seen := b.seen[season]
-	if v.Time < seen.version.Time || v.Time == seen.version.Time && v.Seq < seen.version.Seq {
-		return false
+	if v.Time < seen.version.Time || v.Time == seen.version.Time && v.Seq < seen.version.Seq || most.Before(seen.asOf) {
+		return time.Time{}, false
 	}
-	if asOf.Before(seen.began) {
-		asOf = seen.began
+	asOf = least
+	if asOf.Before(seen.asOf) {
+		asOf = seen.asOf
 	}
-	b.keep(season, sighting{v, asOf})
-	return true
+	b.keep(season, sighting{v, asOf, false})
+	return asOf, true
 }
 
 // maxSeen bounds the seasons of a board that are remembered.

@@ -33,6 +33,7 @@ type request struct {
 type head struct {
 	age     time.Duration // the rows were true then
 	behind  time.Duration // the rows have everything that the log had then
+	took    time.Duration // from the question's arrival to the answer
 	version rankcore.Position
 	total   int64
 	entries []rankcore.Entry
@@ -79,6 +80,7 @@ func encodeHead(to []byte, h head, n int, rows []byte) []byte {
 	to = append(to, version, answered)
 	to = binary.AppendVarint(to, int64(h.age))
 	to = binary.AppendVarint(to, int64(h.behind))
+	to = binary.AppendVarint(to, int64(h.took))
 	to = binary.AppendUvarint(to, h.version.Seq)
 	to = binary.AppendVarint(to, h.version.Time)
 	to = binary.AppendVarint(to, h.total)
@@ -97,6 +99,7 @@ func decodeHead(data []byte) (h head, err error) {
 	r := reader{rest: data[2:]}
 	h.age = time.Duration(r.varint())
 	h.behind = time.Duration(r.varint())
+	h.took = time.Duration(r.varint())
 	h.version.Seq = r.uvarint()
 	h.version.Time = r.varint()
 	h.total = r.varint()

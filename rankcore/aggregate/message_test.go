@@ -31,6 +31,7 @@ func TestRowsCross(t *testing.T) {
 		want := head{
 			age:     time.Duration(rapid.Int64().Draw(rt, "age")),
 			behind:  time.Duration(rapid.Int64().Draw(rt, "behind")),
+			took:    time.Duration(rapid.Int64().Draw(rt, "took")),
 			version: rankcore.Position{Seq: rapid.Uint64().Draw(rt, "seq"), Time: rapid.Int64().Draw(rt, "time")},
 			total:   rapid.Int64Range(0, 1e9).Draw(rt, "total"),
 			entries: rapid.SliceOfN(entry, 1, 20).Draw(rt, "entries"),

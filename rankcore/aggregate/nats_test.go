@@ -170,7 +170,13 @@ func TestManyGatewaysCostOneReading(t *testing.T) {
 			}
 		}
 	}
-	if n := c.reads.Load(); n != 1 {
+	late := func() (n int64) { // who was answered too late on a busy machine has read the shards, and asks for more
+		for _, client := range clients {
+			n += int64(counted(t, client.metrics.late))
+		}
+		return n
+	}
+	if n := c.reads.Load(); n > 1+late() {
 		t.Errorf("%d readings for five gateways and four lengths", n)
 	}
 	c.change(t, 2)
@@ -179,13 +185,13 @@ func TestManyGatewaysCostOneReading(t *testing.T) {
 			t.Errorf("after a change: %+v", page)
 		}
 	}
-	if n := c.reads.Load(); n != 2 {
+	if n := c.reads.Load(); n < 2 || n > 2+late() {
 		t.Errorf("%d readings after a change, want 2", n)
 	}
-	since := time.Now()
+	before, since := c.reads.Load(), time.Now()
 	page := answers(t, clients[0], rankcore.TopQuery{Board: power, Season: "all", Limit: 10, Since: since})
-	if c.reads.Load() != 3 || page.AsOf.After(time.Now()) {
-		t.Errorf("%d readings when one was to begin later, want 3", c.reads.Load())
+	if c.reads.Load() == before || page.AsOf.Before(since) || page.AsOf.After(time.Now()) {
+		t.Errorf("asked for what was read after %v: as of %v, %d readings", since, page.AsOf, c.reads.Load()-before)
 	}
 }
 
@@ -239,6 +245,39 @@ func TestShardsAreReadWhereTheCoreIsNoHelp(t *testing.T) {
 		if version(); time.Now().After(give) {
 			t.Fatal("a core that does not apply the board answers on")
 		}
+	}
+}
+
+// As_of never goes back, however long questions are on their way, and whoever read the rows.
+func TestAsOfNeverGoesBack(t *testing.T) {
+	b := &asked{seen: map[rankcore.SeasonID]sighting{}}
+	at := func(ms int) time.Time { return time.UnixMilli(int64(1000 + ms)) }
+	for i, step := range []struct {
+		own         bool
+		least, most int
+		want        int // -1: refused
+	}{
+		{false, 10, 12, 10},
+		{false, 8, 11, 10}, // the same rows, after a longer way
+		{false, 5, 9, -1},
+		{true, 50, 0, 0},
+		{false, 20, 22, -1},
+		{false, 49, 51, 50},
+		{true, 30, 0, 0}, // one that began earlier and took longer
+		{false, 60, 61, 60},
+	} {
+		if step.own {
+			b.saw("all", rankcore.Position{}, at(step.least))
+			continue
+		}
+		got, ok := b.admit("all", rankcore.Position{}, at(step.least), at(step.most))
+		if ok != (step.want >= 0) || ok && !got.Equal(at(step.want)) {
+			t.Errorf("step %d: %v, %v", i, got.Sub(at(0)), ok)
+		}
+	}
+	b.saw("all", rankcore.Position{}, at(70))
+	if got := b.since(rankcore.TopQuery{Season: "all", Since: at(40)}); !got.Equal(at(70)) {
+		t.Errorf("what was read here is not asked for: %v", got)
 	}
 }
 

@@ -207,7 +207,7 @@ func (s *Server) answer(b *board, question []byte, arrived time.Time) ([]byte, e
 	}
 	n, rows := got.first(r.Rows)
 	h := head{
-		age: min(arrived.Sub(got.began), arrived.Sub(current)), behind: arrived.Sub(current),
+		age: min(arrived.Sub(got.began), arrived.Sub(current)), behind: arrived.Sub(current), took: time.Since(arrived),
 		version: got.meta.Version, total: got.meta.Total,
 	}
 	payload := encodeHead(nil, h, n, rows)
