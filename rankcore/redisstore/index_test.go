@@ -67,14 +67,16 @@ func openIndexed(tb testing.TB, url string, boards ...*rankcore.Board) *indexed 
 	return x
 }
 
-// ready waits until the board's index answers. audit keeps it current, as a heartbeat would.
+// ready waits until the board's index answers, and asks for positions meanwhile, as a heartbeat does.
 func (x *indexed) ready(b *rankcore.Board) {
 	x.tb.Helper()
-	for range 60_000 {
+	for tries := range 300_000 {
 		if x.index.Ready(b.ID) {
 			return
 		}
-		x.Positions(x.tb.Context(), b)
+		if tries%200 == 0 {
+			x.Positions(x.tb.Context(), b)
+		}
 		<-time.After(time.Millisecond)
 	}
 	x.tb.Fatalf("no index of board %s: %+v", b.ID, x.index.State(b.ID))

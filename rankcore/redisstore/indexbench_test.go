@@ -1,0 +1,89 @@
+package redisstore_test
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"rankgate/loadtest/servers"
+	"rankgate/rankcore"
+)
+
+// BenchmarkIndexed asks a board of 256 shards on one Redis through the count index: what an answer costs Redis and
+// this process, by processor time. building reports how long the index took, beside nothing else.
+func BenchmarkIndexed(b *testing.B) {
+	for _, members := range []int{1_000_000, 10_000_000} {
+		b.Run(fmt.Sprint(members), func(b *testing.B) { benchIndexed(b, members) })
+	}
+}
+
+func benchIndexed(b *testing.B, members int) {
+	server := servers.Redis(b)
+	board := board("indexed")
+	board.Shards = 256
+	plain := open(b, server.URL)
+	w := newWriter(b, plain, board)
+	w.fill(members)
+	x := openIndexed(b, server.URL, board)
+	before := cpu(b, server)
+	x.ready(board)
+	built := x.index.State(board.ID)
+	b.Run("build", func(b *testing.B) {
+		for b.Loop() {
+			b.ReportMetric(built.Took.Seconds(), "s")
+		}
+		b.ReportMetric(cpu(b, server)-before, "redis-s")
+		b.ReportMetric(float64(built.Bytes)/float64(built.Scores), "B/score")
+	})
+	board.Freshness = time.Nanosecond // each estimate takes its own segments
+	measure := func(name string, ask func() error) {
+		b.Run(name, func(b *testing.B) {
+			x.ready(board)
+			redis, own, beaten := cpu(b, server), processorTime(b), time.Now()
+			for b.Loop() {
+				if err := ask(); err != nil {
+					b.Fatal(err)
+				}
+				if time.Since(beaten) > time.Second { // the heartbeat that keeps an index current
+					b.StopTimer()
+					beat, mine := cpu(b, server), processorTime(b)
+					x.Positions(b.Context(), board)
+					redis, own, beaten = redis+cpu(b, server)-beat, own+processorTime(b)-mine, time.Now()
+					b.StartTimer()
+				}
+			}
+			b.ReportMetric((cpu(b, server)-redis)*1e6/float64(b.N), "redis-us/op")
+			b.ReportMetric((processorTime(b)-own)*1e6/float64(b.N), "cpu-us/op")
+		})
+	}
+	rank := func(p rankcore.Precision) func() error {
+		return func() error {
+			_, err := x.Store.Rank(b.Context(), rankcore.RankQuery{Board: board, Season: "all", User: user(w.rnd.IntN(members)), Precision: p})
+			return err
+		}
+	}
+	measure("exact", rank(rankcore.Exact))
+	measure("top-100", func() error {
+		_, err := x.Store.Top(b.Context(), rankcore.TopQuery{Board: board, Season: "all", Limit: 100})
+		return err
+	})
+	measure("page-deep", func() error {
+		place := rankcore.Place{Score: rankcore.Score(w.rnd.IntN(1_000_000)), User: user(w.rnd.IntN(members))}
+		_, err := x.Store.Rows(b.Context(), rankcore.RowsQuery{Board: board, Season: "all", Limit: 100, After: place})
+		return err
+	})
+	measure("segments", rank(rankcore.Approx))
+	board.Freshness = time.Second
+	measure("estimate", rank(rankcore.Approx))
+}
+
+// processorTime is what this process has used, in seconds.
+func processorTime(b *testing.B) float64 {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
