@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -20,8 +21,8 @@ func (r *raw) cut() {
 }
 
 func isReset(err error) bool {
-	network, ok := err.(net.Error)
-	return ok && !network.Timeout()
+	var network net.Error
+	return errors.As(err, &network) && !network.Timeout()
 }
 
 // Whoever is slow is cut off: with what it sends, with its next request, and with reading what it asked for.

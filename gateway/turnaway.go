@@ -37,8 +37,10 @@ func (l *listener) turnAway(c *conn, why *refused) {
 type refused struct{ answer []byte }
 
 var (
-	tooManyConns = refusedFor(&refusal{&kind{429, "too-many-connections", "There are too many connections from here"},
-		"This address has as many as it may have. Use one for many requests."})
+	tooManyConns = refusedFor(&refusal{
+		&kind{429, "too-many-connections", "There are too many connections from here"},
+		"This address has as many as it may have. Use one for many requests.",
+	})
 	connsInUse = refusedFor(&refusal{&kind{503, "connections-in-use", "There is no connection left"}, ""})
 )
 

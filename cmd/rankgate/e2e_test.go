@@ -64,8 +64,10 @@ func startEdge(t *testing.T, cfg *config.Config) (a api, stop func() error) {
 func embedded(t *testing.T, extra ...config.Flag) *config.Config {
 	t.Helper()
 	cfg, err := config.Load(config.Source{
-		Environ: []string{"RANKGATE_BOARDS__POWER__UPDATE=add", "RANKGATE_BOARDS__LAPS__ORDER=asc", "RANKGATE_BOARDS__LAPS__UPDATE=best", "RANKGATE_BOARDS__LAPS__SCALE=2",
-			"RANKGATE_BOARDS__FIRST__TIES=first", "RANKGATE_BOARDS__FIRST__ORDER=asc", "RANKGATE_BOARDS__FIRST__UPDATE=best"},
+		Environ: []string{
+			"RANKGATE_BOARDS__POWER__UPDATE=add", "RANKGATE_BOARDS__LAPS__ORDER=asc", "RANKGATE_BOARDS__LAPS__UPDATE=best", "RANKGATE_BOARDS__LAPS__SCALE=2",
+			"RANKGATE_BOARDS__FIRST__TIES=first", "RANKGATE_BOARDS__FIRST__ORDER=asc", "RANKGATE_BOARDS__FIRST__UPDATE=best",
+		},
 		Flags: append([]config.Flag{{Name: "--listen", Key: "listen", Value: "127.0.0.1:0"}, {Name: "--data", Key: "data", Value: t.TempDir()}}, extra...),
 	})
 	if err != nil {

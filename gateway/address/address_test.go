@@ -83,7 +83,8 @@ func TestRatesAreBounded(t *testing.T) {
 	r := NewRates(1)
 	now := time.Unix(1_800_000_000, 0)
 	greedy := netip.MustParseAddr("192.0.2.1")
-	for r.Take(greedy, now) == 0 {
+	for wait := time.Duration(0); wait == 0; wait = r.Take(greedy, now) {
+		continue
 	}
 	kept := func() (n int) {
 		for i := range r.each {
