@@ -13,16 +13,20 @@ func (g *Guard) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Sta
 	batch, err := ask(ctx, g, q.Board.ID, func(ctx context.Context) (*rankcore.Standings, error) {
 		return g.source.Ranks(ctx, q)
 	})
-	if err == nil {
+	switch {
+	case err == nil && batch.Status == rankcore.Partial:
+		shown := settled(g, batch, g.lastBatch(q), g.snapshots.ranks(q), metaOfBatch)
+		g.keepBatch(q, batch)
+		return shown, nil
+	case err == nil:
 		g.keepBatch(q, batch)
 		return batch, nil
-	}
-	if ctx.Err() != nil {
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
 	why := reasonOf(err)
 	if shown := older(g, g.lastBatch(q), g.snapshots.ranks(q), metaOfBatch, why); shown != nil {
-		return shown.With(shown.Meta), nil
+		return shown, nil
 	}
 	return &rankcore.Standings{Meta: updating(q.Season, why)}, nil
 }
@@ -40,12 +44,15 @@ func (g *Guard) keepBatch(q rankcore.RanksQuery, batch *rankcore.Standings) {
 	}
 }
 
-// lastBatch is nil when a standing is not remembered.
+// lastBatch is nil when a standing is neither remembered nor in the snapshot.
 func (g *Guard) lastBatch(q rankcore.RanksQuery) *rankcore.Standings {
 	batch := &rankcore.Standings{Users: make([]*rankcore.Standing, len(q.Users))}
 	for i, u := range q.Users {
 		last, ok := g.standings.last(question{board: q.Board.ID, season: q.Season, user: u}, maxAge(q.Board))
 		if !ok {
+			last = g.snapshots.rank(rankcore.RankQuery{Board: q.Board, Season: q.Season, User: u})
+		}
+		if last == nil {
 			return nil
 		}
 		if i == 0 || last.AsOf.Before(batch.AsOf) {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sony/gobreaker/v2"
 
 	"rankgate/rankcore"
@@ -22,10 +23,10 @@ const (
 	halfOpenProbes = 3
 )
 
-// breaker stops questions about one board while the core fails them.
+// breaker stops questions to a board's core, or to a part of it, while it fails them.
 type breaker struct {
 	circuit *gobreaker.CircuitBreaker[struct{}]
-	board   rankcore.BoardID
+	name    slog.Attr // whose it is
 	log     *slog.Logger
 	why     atomic.Pointer[rankcore.Unavailable] // the newest failure
 	moved   atomic.Pointer[move]                 // a change of state nobody has logged yet
@@ -44,15 +45,14 @@ func (g *Guard) breaker(board rankcore.BoardID) *breaker {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if b = g.breakers[board]; b == nil {
-		b = newBreaker(board, g.log, g.metrics)
+		b = newBreaker(slog.String("board", string(board)), g.log, g.metrics.breaker.WithLabelValues(string(board)))
 		g.breakers[board] = b
 	}
 	return b
 }
 
-func newBreaker(board rankcore.BoardID, log *slog.Logger, m *metrics) *breaker {
-	b := &breaker{board: board, log: log}
-	state := m.breaker.WithLabelValues(string(board))
+func newBreaker(name slog.Attr, log *slog.Logger, state prometheus.Gauge) *breaker {
+	b := &breaker{name: name, log: log}
 	b.circuit = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		MaxRequests:  halfOpenProbes,
 		Interval:     tripWindow,
@@ -63,7 +63,7 @@ func newBreaker(board rankcore.BoardID, log *slog.Logger, m *metrics) *breaker {
 			return counted >= tripRequests && 2*c.TotalFailures >= counted
 		},
 		IsSuccessful: healthy,
-		IsExcluded:   func(err error) bool { return errors.Is(err, errAbandoned) || errors.Is(err, errShed) },
+		IsExcluded:   excluded,
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			// This runs under the breaker's lock: it only leaves a note.
 			state.Set(float64(to))
@@ -80,11 +80,17 @@ func healthy(err error) bool {
 		errors.Is(err, rankcore.ErrUnavailable) && reasonOf(err) == rankcore.ShardRebuilding
 }
 
+// excluded reports whether err says nothing at all: the caller left, we were too busy to ask, or it was a part that
+// failed, which has a breaker of its own and must not close the others off.
+func excluded(err error) bool {
+	return errors.Is(err, errAbandoned) || errors.Is(err, errShed) || errors.As(err, new(*partError))
+}
+
 // run asks through the breaker. While it lets nothing through, the error carries the reason it opened for.
 func (b *breaker) run(question func() error) error {
 	_, err := b.circuit.Execute(func() (struct{}, error) {
 		err := question()
-		if !healthy(err) && !errors.Is(err, errAbandoned) && !errors.Is(err, errShed) {
+		if !healthy(err) && !excluded(err) {
 			b.why.Store(&rankcore.Unavailable{Reason: reasonOf(err), Cause: err})
 		}
 		return struct{}{}, err
@@ -103,9 +109,7 @@ func (b *breaker) run(question func() error) error {
 }
 
 func (b *breaker) logMove(m *move) {
-	level, attrs := slog.LevelInfo, []slog.Attr{
-		slog.String("board", string(b.board)), slog.String("from", m.from.String()), slog.String("to", m.to.String()),
-	}
+	level, attrs := slog.LevelInfo, []slog.Attr{b.name, slog.String("from", m.from.String()), slog.String("to", m.to.String())}
 	if why := b.why.Load(); why != nil && m.to == gobreaker.StateOpen {
 		level = slog.LevelWarn
 		attrs = append(attrs, slog.String("reason", string(why.Reason)), slog.Any("cause", why.Cause))

@@ -93,16 +93,21 @@ func NewGuard(cfg Config) *Guard {
 }
 
 // Top answers from the core, or with the last page it gave for this query or the snapshot's, or with an updating one.
+// A partial page of the core's is shown where it is at least as new as those.
 func (g *Guard) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
 	k := question{board: q.Board.ID, season: q.Season, offset: q.Offset, limit: q.Limit}
 	page, err := ask(ctx, g, q.Board.ID, func(ctx context.Context) (*rankcore.Page, error) {
 		return g.source.Top(ctx, q)
 	})
-	if err == nil {
+	switch {
+	case err == nil && page.Status == rankcore.Partial:
+		last, _ := g.pages.last(k, maxAge(q.Board))
+		g.pages.keep(k, page, page.Meta)
+		return settled(g, page, last, g.snapshots.top(q), metaOfPage), nil
+	case err == nil:
 		g.pages.keep(k, page, page.Meta)
 		return page, nil
-	}
-	if ctx.Err() != nil {
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
 	return g.olderPage(q.Board, g.pages, k, g.snapshots.top(q), reasonOf(err)), nil
@@ -152,6 +157,10 @@ func (g *Guard) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Stand
 		return g.source.Rank(ctx, q)
 	})
 	switch {
+	case err == nil && standing.Status == rankcore.Partial:
+		last, _ := g.standings.last(k, maxAge(q.Board))
+		g.standings.keep(k, standing, standing.Meta)
+		return settled(g, standing, last, g.snapshots.rank(q), metaOfStanding), nil
 	case err == nil:
 		g.standings.keep(k, standing, standing.Meta)
 		return standing, nil

@@ -13,6 +13,7 @@ type metrics struct {
 	shed            prometheus.Counter
 	stale, updating prometheus.Counter // rankgate_degrade_answers_total{status}
 	snapshot        prometheus.Counter // likewise
+	partial         prometheus.Counter // likewise
 	breaker         *prometheus.GaugeVec
 }
 
@@ -23,7 +24,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}, []string{"outcome"})
 	answers := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "rankgate_degrade_answers_total",
-		Help: "Answers given in place of the core's, by status: stale (the last good one), snapshot (stale too), or updating.",
+		Help: "Answers given in place of the core's, by status: stale (the last good one), snapshot (stale too), or updating; and its own partial ones.",
 	}, []string{"status"})
 	m := &metrics{
 		ok:       questions.WithLabelValues("ok"),
@@ -32,6 +33,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		stale:    answers.WithLabelValues("stale"),
 		snapshot: answers.WithLabelValues("snapshot"),
 		updating: answers.WithLabelValues("updating"),
+		partial:  answers.WithLabelValues("partial"),
 		breaker: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "rankgate_degrade_breaker_state",
 			Help: "The board's breaker: 0 closed, 1 half-open, 2 open.",

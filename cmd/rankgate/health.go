@@ -37,9 +37,9 @@ const silentFor = 5 * time.Second
 func (h *health) check(ctx context.Context) gateway.Health {
 	out := gateway.Health{Ready: h.reader == nil, Dependencies: map[string]gateway.Dependency{
 		"log":     h.logState(),
-		"store":   h.store.state(),
 		"applier": h.applierState(),
 	}}
+	h.store.describe(out.Dependencies)
 	for _, b := range h.boards {
 		if h.reader != nil && canShow(ctx, h.reader, b) {
 			out.Ready = true

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rankgate/degrade"
 	"rankgate/gateway"
 	"rankgate/rankcore/redisstore"
 )
@@ -22,6 +23,7 @@ const (
 // storeWatch asks a store for its settings now and then, so that /readyz can tell without waiting for it.
 type storeWatch struct {
 	check func(ctx context.Context) error // nil: the store is in this process and always there
+	parts func() []degrade.PartState      // what readers found of nodes and sick shards
 	log   *slog.Logger
 	found atomic.Pointer[gateway.Dependency]
 }
@@ -35,6 +37,36 @@ func (w *storeWatch) state() gateway.Dependency {
 	default:
 		return *found
 	}
+}
+
+// describe puts the store into what /readyz tells: as a whole, and each part by itself. Parts are numbered in the order of
+// their addresses, which are for the log and the metrics: anybody may ask /readyz.
+func (w *storeWatch) describe(out map[string]gateway.Dependency) {
+	out["store"] = w.state()
+	if w.parts == nil {
+		return
+	}
+	nodes := 0
+	for _, p := range w.parts() {
+		var name string
+		if _, shard, sick := strings.Cut(p.Name, " "); sick {
+			name = "store shard " + shard
+		} else {
+			nodes++
+			name = fmt.Sprintf("store node %d", nodes)
+		}
+		out[name] = partHealth(p)
+	}
+}
+
+func partHealth(p degrade.PartState) gateway.Dependency {
+	switch {
+	case p.Reason == "":
+		return gateway.Dependency{State: gateway.OK}
+	case p.Trying:
+		return gateway.Dependency{State: gateway.Degraded, Detail: "is being tried again after " + string(p.Reason)}
+	}
+	return gateway.Dependency{State: gateway.Down, Detail: "is not asked, because of " + string(p.Reason)}
 }
 
 // run asks until ctx ends. What changes is logged.

@@ -166,7 +166,8 @@ func (e *edge) openStore(index *countindex.Index) (coreStore, *storeWatch, error
 		e.add("store", store.Run)
 		return store, &storeWatch{}, nil
 	}
-	cfg := redisstore.Config{URL: e.cfg.StoreURL, Log: e.log, Registerer: e.reg}
+	parts := degrade.NewParts(e.log, e.reg)
+	cfg := redisstore.Config{URL: e.cfg.StoreURL, Sentry: parts, Log: e.log, Registerer: e.reg}
 	if index != nil {
 		cfg.Counter = index
 	}
@@ -175,7 +176,7 @@ func (e *edge) openStore(index *countindex.Index) (coreStore, *storeWatch, error
 		return nil, nil, err
 	}
 	e.onClose(func() { _ = store.Close() }) // nothing asks it any more
-	watch := &storeWatch{check: func(ctx context.Context) error { return store.Check(ctx, e.cfg.Boards...) }, log: e.log}
+	watch := &storeWatch{check: func(ctx context.Context) error { return store.Check(ctx, e.cfg.Boards...) }, parts: parts.States, log: e.log}
 	e.add("store watch", watch.run)
 	if index != nil {
 		e.add("count index", func(ctx context.Context) error { return index.Run(ctx, store) })

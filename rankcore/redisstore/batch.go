@@ -15,14 +15,14 @@ import (
 // A count for each user over all shards would cost as much as reading thousands of rows.
 func (s *Store) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Standings, error) {
 	begun := time.Now()
-	segments, err := s.segmentsOf(ctx, q.Board, q.Season)
+	segments, err := s.segmentCounts(ctx, q.Board, q.Season)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
 	defer cancel()
 	b := newBatch(q, segments)
-	readings, err := s.read(ctx, s.reads, b.question(), b.shards)
+	readings, err := s.readAll(ctx, s.reads, b.question(), b.shards)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (s *Store) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Sta
 			return nil, unavailable(ctx, err)
 		}
 	}
-	if n := b.reach(); n > 0 {
+	if n := b.reach(); n > 0 && segments.meta.Status == rankcore.Fresh {
 		if err := s.readHead(ctx, b, n, begun); err != nil {
 			return nil, err
 		}
@@ -145,7 +145,7 @@ func (b *batch) reach() int {
 	return int(min(deepest, int64(b.Board.Head)))
 }
 
-// readHead reads the first n rows and all scores anew.
+// readHead reads the first n rows and all scores anew. Without the head, which needs every shard, the batch is partial.
 func (s *Store) readHead(ctx context.Context, b *batch, n int, begun time.Time) error {
 	r := newRun("scores", b.Board, b.Season, rankcore.StartGap, n)
 	r.besides = b.ask
@@ -156,7 +156,8 @@ func (s *Store) readHead(ctx context.Context, b *batch, n int, begun time.Time) 
 		return r.order.Key(r.behind[len(r.behind)-1].Score) + 1, true
 	}
 	if err := s.gather(ctx, r, allShards(b.Board)); err != nil {
-		return err
+		b.meta = partial(ctx, b.meta, err)
+		return ctx.Err()
 	}
 	for shard := range r.slices {
 		if err := b.take(shard, r.slices[shard].reading, r.slices[shard].answers); err != nil {

@@ -25,6 +25,7 @@ type Config struct {
 	StepTimeout time.Duration
 
 	Counter    Counter               // nil: shards are asked
+	Sentry     Sentry                // which parts may be asked; nil: all, always
 	Log        *slog.Logger          // nil: slog.Default
 	Registerer prometheus.Registerer // nil: no metrics
 }

@@ -17,7 +17,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	f := promauto.With(r)
 	return &metrics{
 		calls: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "rankgate_redisstore_call_seconds", Help: "Time to ask all shards concerned at once, by the script that was run.",
+			Name: "rankgate_redisstore_call_seconds", Help: "Time to ask the shards of one node at once, by what was asked.",
 			Buckets: prometheus.ExponentialBuckets(0.0002, 2, 14),
 		}, []string{"script"}),
 		unknownScripts: f.NewCounter(prometheus.CounterOpts{

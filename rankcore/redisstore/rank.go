@@ -3,10 +3,11 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"rankgate/rankcore"
 )
@@ -15,7 +16,8 @@ import (
 //
 // An exact rank is counted by the counter, or on every shard, each at one moment between the call and its return. An
 // estimate comes from segment counts that are at most the board's Freshness old. Auto is exact where the user may
-// stand in the board's head, with a counter down to its ExactDepth, and estimates elsewhere.
+// stand in the board's head, with a counter down to its ExactDepth, and estimates elsewhere. Where a shard other than
+// the user's does not answer and no counter knows, it is an estimate from counts in which every shard is, and partial.
 func (s *Store) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
 	begun := time.Now()
 	own, err := s.own(ctx, q)
@@ -23,23 +25,41 @@ func (s *Store) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Stand
 		return nil, err
 	}
 	if q.Precision == rankcore.Exact {
-		return s.exact(ctx, q, begun, own)
+		st, err := s.exact(ctx, q, begun, own)
+		if err == nil || ctx.Err() != nil {
+			return st, err
+		}
+		counts, unknown := s.segmentCounts(ctx, q.Board, q.Season)
+		if unknown != nil {
+			return nil, err
+		}
+		return estimated(ctx, counts.standing(q, own), err), nil
 	}
-	segments, err := s.segmentsOf(ctx, q.Board, q.Season)
+	counts, err := s.segmentCounts(ctx, q.Board, q.Season)
 	if err != nil {
 		return nil, err
 	}
-	st := segments.standing(q, own)
+	st := counts.standing(q, own)
 	if q.Precision == rankcore.Approx || st.Low > max(int64(q.Board.Head), q.Board.ExactDepth) {
 		return st, nil
 	}
 	if exact, err := s.counted(ctx, q, begun, &own); exact != nil || err != nil {
 		return exact, err
 	}
-	if st = segments.standing(q, own); st.Low > int64(q.Board.Head) {
+	if st = counts.standing(q, own); st.Low > int64(q.Board.Head) || st.Status != rankcore.Fresh {
 		return st, nil
 	}
-	return s.countAll(ctx, q, begun, own)
+	exact, err := s.countAll(ctx, q, begun, own)
+	if err == nil || ctx.Err() != nil {
+		return exact, err
+	}
+	return estimated(ctx, st, err), nil
+}
+
+// estimated is a standing in place of an exact one that could not be had because of why.
+func estimated(ctx context.Context, st *rankcore.Standing, why error) *rankcore.Standing {
+	st.Meta = partial(ctx, st.Meta, why)
+	return st
 }
 
 // exact counts the members before and at the user's score.
@@ -63,21 +83,27 @@ type ownReading struct {
 func (s *Store) own(ctx context.Context, q rankcore.RankQuery) (ownReading, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
 	defer cancel()
-	shard := q.Board.Shard(q.User)
-	own, err := s.ownReading(ctx, q, shard)
-	if err != nil && !errors.Is(err, rankcore.ErrNotRanked) {
-		return own, unavailable(ctx, fmt.Errorf("shard %d of board %s: %w", shard, q.Board.ID, err))
+	own := fanOut(ctx, s, s.reads, q.Board, []int{q.Board.Shard(q.User)}, func(ctx context.Context, node redis.UniversalClient, shards []int) ([]answer[ownReading], error) {
+		floor := s.floors.of(q.Board, shards[0])[0]
+		commands := s.run(ctx, node, ownScript, []call{{readKeys(q.Board, shards[0], q.Season), []any{seasonField(q.Season), string(q.User)}}})
+		values, err := commands[0].Slice()
+		a := answer[ownReading]{err: err}
+		if err == nil {
+			a.value, a.err = s.ownReading(q, shards[0], floor, values)
+		}
+		return []answer[ownReading]{a}, sickness(commands)
+	})[0]
+	if errors.Is(own.err, rankcore.ErrNotRanked) {
+		return own.value, rankcore.ErrNotRanked
 	}
-	return own, err
+	if own.err != nil {
+		return own.value, unavailable(ctx, own.err)
+	}
+	return own.value, nil
 }
 
-func (s *Store) ownReading(ctx context.Context, q rankcore.RankQuery, shard int) (ownReading, error) {
-	keys := readKeys(q.Board, shard, q.Season)
-	floor := s.floors.of(q.Board, shard)[0]
-	values, err := s.run(ctx, s.reads, ownScript, []call{{keys, []any{seasonField(q.Season), string(q.User)}}})[0].Slice()
-	if err != nil {
-		return ownReading{}, err
-	}
+// ownReading reads the script's answer.
+func (s *Store) ownReading(q rankcore.RankQuery, shard int, floor rankcore.Position, values []any) (ownReading, error) {
 	if len(values) < 4 {
 		return ownReading{}, errShape(values)
 	}
@@ -118,7 +144,7 @@ func (s *Store) countAll(ctx context.Context, q rankcore.RankQuery, begun time.T
 	key := strconv.FormatInt(q.Board.Order.Key(own.score), 10)
 	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
 	defer cancel()
-	list, err := s.read(ctx, s.reads, question{name: "count", board: q.Board, season: q.Season, members: firstAnswer, ask: func(_ int, keys string) [][]any {
+	list, err := s.readAll(ctx, s.reads, question{name: "count", board: q.Board, season: q.Season, members: firstAnswer, ask: func(_ int, keys string) [][]any {
 		return [][]any{{"ZCARD", keys + ":main"}, {"ZCOUNT", keys + ":main", "-inf", "(" + key}, {"ZCOUNT", keys + ":main", key, key}}
 	}}, others)
 	if err != nil {

@@ -32,63 +32,112 @@ type question struct {
 	members func(answers []any) int64            // how many members the answers are about
 }
 
-// read asks the given shards at once and waits for all: a shard that is missing would silently improve
-// everybody's rank, so one that is not ready or does not answer fails the question. Readings stand in the order
-// of shards.
-func (s *Store) read(ctx context.Context, client redis.UniversalClient, q question, shards []int) ([]reading, error) {
-	list, again := make([]reading, len(shards)), make([]int, len(shards)) // again: indexes of shards
-	for i := range again {
-		again[i] = i
-	}
-	for range readTries {
-		var err error
-		if again, err = s.readOnce(ctx, client, q, shards, again, list); err != nil {
-			return nil, unavailable(ctx, err)
+// errChanged: a step came between the commands, so that the shard's answers are not of one moment.
+var errChanged = errors.New("it changed while it answered")
+
+// read asks the given shards at once, and those again that change while they answer. Answers stand in the order of
+// shards, each a reading or why there is none.
+func (s *Store) read(ctx context.Context, client redis.UniversalClient, q question, shards []int) []answer[reading] {
+	answers := fanOut(ctx, s, client, q.board, shards, s.pipelineOf(q))
+	for range readTries - 1 {
+		var again, indexes []int
+		for i := range answers {
+			if errors.Is(answers[i].err, errChanged) {
+				again, indexes = append(again, shards[i]), append(indexes, i)
+			}
 		}
 		if len(again) == 0 {
-			return list, nil
+			return answers
+		}
+		for j, a := range fanOut(ctx, s, client, q.board, again, s.pipelineOf(q)) {
+			answers[indexes[j]] = a
 		}
 	}
-	return nil, &rankcore.Unavailable{Reason: rankcore.CoreSlow, Cause: fmt.Errorf("%d shards of board %s changed while they answered, %d times", len(again), q.board.ID, readTries)}
+	for i := range answers {
+		if errors.Is(answers[i].err, errChanged) {
+			answers[i].err = &rankcore.Unavailable{Reason: rankcore.CoreSlow, Cause: fmt.Errorf("shard %d of board %s changed while it answered, %d times", shards[i], q.board.ID, readTries)}
+		}
+	}
+	return answers
 }
 
-// readOnce asks the shards of the given indexes, puts their readings into list and returns which are to be asked
-// again. Meta is read before and after the commands: when it says the same, no step came between, and the answers
-// are of one moment. Redis takes most of a pipeline without a pause, so that this is the rule.
-func (s *Store) readOnce(ctx context.Context, client redis.UniversalClient, q question, shards, indexes []int, list []reading) (again []int, err error) {
-	begun := time.Now()
-	type sent struct {
-		before, after *redis.SliceCmd
-		commands      []*redis.Cmd
-	}
-	all, pipe, floors := make([]sent, len(indexes)), client.Pipeline(), s.floors.of(q.board, shards...)
-	for j, i := range indexes {
-		p := prefix(q.board, shards[i])
-		all[j].before = pipe.HMGet(ctx, p+"meta", "layout", "position", seasonField(q.season))
-		for _, command := range q.ask(shards[i], p+string(q.season)) {
-			all[j].commands = append(all[j].commands, pipe.Do(ctx, command...))
+// readAll is read for questions that have no answer without every shard: one that is missing would silently improve
+// everybody's rank.
+func (s *Store) readAll(ctx context.Context, client redis.UniversalClient, q question, shards []int) ([]reading, error) {
+	return whole(ctx, s.read(ctx, client, q, shards))
+}
+
+// whole are the values of answers, if none is missing.
+func whole[T any](ctx context.Context, answers []answer[T]) ([]T, error) {
+	values := make([]T, len(answers))
+	for i, a := range answers {
+		if a.err != nil {
+			return nil, unavailable(ctx, a.err)
 		}
-		all[j].after = pipe.HMGet(ctx, p+"meta", "layout", "position", seasonField(q.season))
+		values[i] = a.value
 	}
-	_, err = pipe.Exec(ctx)
-	relearn(ctx, client, err)
-	s.metrics.calls.WithLabelValues(q.name).Observe(time.Since(begun).Seconds())
-	for j, i := range indexes {
-		before, err := all[j].before.Result()
-		after, err2 := all[j].after.Result()
-		answers, err3 := answersOf(all[j].commands)
-		if err = errors.Join(err, err2, err3); err == nil {
-			if before[0] != after[0] || before[2] != after[2] { // a step of other seasons alone is none of theirs
-				again = append(again, i)
-				continue
+	return values, nil
+}
+
+// pipelineOf asks a node the question. Meta is read before and after the commands: when it says the same, no step came
+// between, and the answers are of one moment. Redis takes most of a pipeline without a pause, so that this is the rule.
+func (s *Store) pipelineOf(q question) pipeline[reading] {
+	return func(ctx context.Context, node redis.UniversalClient, shards []int) ([]answer[reading], error) {
+		begun := time.Now()
+		type sent struct {
+			before, after *redis.SliceCmd
+			commands      []*redis.Cmd
+		}
+		all, pipe, floors := make([]sent, len(shards)), node.Pipeline(), s.floors.of(q.board, shards...)
+		for i, shard := range shards {
+			p := prefix(q.board, shard)
+			all[i].before = pipe.HMGet(ctx, p+"meta", "layout", "position", seasonField(q.season))
+			for _, command := range q.ask(shard, p+string(q.season)) {
+				all[i].commands = append(all[i].commands, pipe.Do(ctx, command...))
 			}
-			list[i], err = s.readingOf(q.board, shards[i], floors[i], before, q.members(answers), answers)
+			all[i].after = pipe.HMGet(ctx, p+"meta", "layout", "position", seasonField(q.season))
 		}
-		if err != nil {
-			return nil, fmt.Errorf("shard %d of board %s: %w", shards[i], q.board.ID, err)
+		commands, _ := pipe.Exec(ctx) // every command carries its own error
+		s.metrics.calls.WithLabelValues(q.name).Observe(time.Since(begun).Seconds())
+		answers := make([]answer[reading], len(shards))
+		for i, shard := range shards {
+			a := &answers[i]
+			before, err := all[i].before.Result()
+			values, err2 := answersOf(all[i].commands)
+			after, err3 := all[i].after.Result()
+			switch a.err = worst(err, err2, err3); {
+			case a.err != nil:
+			case before[0] != after[0] || before[2] != after[2]: // a step of other seasons alone is none of theirs
+				a.err = errChanged
+			default:
+				a.value, a.err = s.readingOf(q.board, shard, floors[i], before, q.members(values), values)
+			}
+		}
+		return answers, sickness(commands)
+	}
+}
+
+// sickness is the first error of commands that shows a sick node.
+func sickness[C redis.Cmder](commands []C) error {
+	for _, c := range commands {
+		if err := c.Err(); broken(err) {
+			return err
 		}
 	}
-	return again, nil
+	return nil
+}
+
+// worst is the error that says most: that of a sick node, or the first.
+func worst(errs ...error) (first error) {
+	for _, err := range errs {
+		if broken(err) {
+			return err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
 }
 
 func answersOf(commands []*redis.Cmd) ([]any, error) {

@@ -68,7 +68,10 @@ func unavailable(ctx context.Context, err error) error {
 	}
 	var timeout net.Error
 	reason := rankcore.CoreDown
+	var known *rankcore.Unavailable
 	switch {
+	case errors.As(err, &known):
+		reason = known.Reason
 	case errors.As(err, new(notReady)), redis.HasErrorPrefix(err, "WRONGTYPE"):
 		reason = rankcore.ShardRebuilding
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),

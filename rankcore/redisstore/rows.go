@@ -11,10 +11,11 @@ import (
 )
 
 // Top answers q from all shards: the first rows of each, merged. Every shard is seen at one moment between
-// the call and its return, not all at the same one.
+// the call and its return, not all at the same one. For shards that do not answer the rows stand that they had when
+// they last did, and the page is partial; without any live shard, or such rows, it is unavailable.
 func (s *Store) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
 	begun := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 2*s.readTimeout) // one to find out who does not answer, one for the others' second round
 	defer cancel()
 	n := q.Offset + q.Limit
 	if q.Limit <= 0 {
@@ -24,7 +25,10 @@ func (s *Store) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, e
 	if err != nil {
 		return nil, err
 	}
-	page := &rankcore.Page{Meta: r.meta(begun)}
+	if n > 0 {
+		s.lastRows.keep(r, begun)
+	}
+	page := &rankcore.Page{Meta: r.standIns.mark(ctx, r.meta(begun))}
 	if q.Limit > 0 && q.Offset < len(r.behind) {
 		q.Board.Ties.SetRanks(r.behind, 0, 0)
 		page.Entries = r.behind[q.Offset:]
@@ -36,6 +40,7 @@ func (s *Store) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, e
 // that all of them together answer little more than n; when that was not far enough, they are asked as if it did not.
 func (s *Store) first(ctx context.Context, b *rankcore.Board, season rankcore.SeasonID, n int) (*run, error) {
 	r := newRun("top", b, season, rankcore.StartGap, n)
+	r.standIns.allowed = true
 	if n > 0 {
 		if key, ok := s.counter.Nth(ctx, b.ID, season, int64(n+n/8+1)); ok { // a few more: some may have left since
 			r.last = key
@@ -44,11 +49,18 @@ func (s *Store) first(ctx context.Context, b *rankcore.Board, season rankcore.Se
 	if err := s.gather(ctx, r, allShards(b)); err != nil {
 		return nil, err
 	}
-	if _, members := r.counts(); int64(len(r.behind)) == min(int64(n), members) {
+	if r.enough() {
 		return r, nil
 	}
 	r = newRun("top", b, season, rankcore.StartGap, n)
-	return r, s.gather(ctx, r, allShards(b))
+	r.standIns.allowed = true
+	if err := s.gather(ctx, r, allShards(b)); err != nil {
+		return nil, err
+	}
+	if r.standIns.shards > 0 && !r.enough() {
+		return nil, unavailable(ctx, r.standIns.why) // what stands in does not reach that far
+	}
+	return r, nil
 }
 
 // Rows answers q from all shards, each seen at one moment, at the same cost at any depth: shards find a place by
@@ -89,14 +101,14 @@ func (s *Store) around(ctx context.Context, q rankcore.RowsQuery, begun time.Tim
 		r.center = q.Limit
 		wide := r.about
 		wide.back, wide.forth = q.Limit, q.Limit
-		own, at, err := s.deep(ctx, q.Board, q.Season, wide, true, []int{home})
-		if errors.Is(err, rankcore.ErrNotRanked) {
+		own := s.deep(ctx, q.Board, q.Season, wide, true, []int{home})[0]
+		if errors.Is(own.err, rankcore.ErrNotRanked) {
 			return nil, rankcore.ErrNotRanked
 		}
-		if err != nil {
-			return nil, unavailable(ctx, err)
+		if own.err != nil {
+			return nil, unavailable(ctx, own.err)
 		}
-		r.gap, r.slices[home] = at, own[0]
+		r.gap, r.slices[home] = own.value.at, own.value.slice
 		half := shareOf(q.Limit/2+1, q.Board.Shards)
 		r.back, r.forth = half, half
 		r.edgeOf = func(r *run) (int64, bool) {

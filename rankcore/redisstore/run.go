@@ -26,6 +26,7 @@ type run struct {
 	edgeOf              func(r *run) (key int64, ok bool)    // below which key members are to be counted, once the rows are known
 	besides             func(shard int, keys string) [][]any // more commands, of the same moment; their answers stay in the readings
 
+	standIns       standIns
 	slices         []slice          // by shard
 	before, behind []rankcore.Entry // the rows found, the nearest to the gap first
 	below          int64            // members below the edge
@@ -55,6 +56,9 @@ func (s *Store) gather(ctx context.Context, r *run, ask []int) error {
 		if err := s.askSlices(ctx, r, ask); err != nil {
 			return unavailable(ctx, err)
 		}
+		if r.standIns.shards == len(r.slices) {
+			return unavailable(ctx, r.standIns.why) // that would be nothing but an older answer
+		}
 		if ask = r.open(); len(ask) == 0 {
 			return nil
 		}
@@ -62,7 +66,10 @@ func (s *Store) gather(ctx context.Context, r *run, ask []int) error {
 	return &rankcore.Unavailable{Reason: rankcore.CoreSlow, Cause: fmt.Errorf("%d shards of board %s still changed after %d rounds", len(ask), r.board.ID, runRounds)}
 }
 
+// askSlices asks each of the shards for its slice, in the way that finds it.
 func (s *Store) askSlices(ctx context.Context, r *run, ask []int) error {
+	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
+	defer cancel()
 	var plain, deep []int
 	for _, shard := range ask {
 		if r.slices[shard].inTie {
@@ -71,25 +78,22 @@ func (s *Store) askSlices(ctx context.Context, r *run, ask []int) error {
 			plain = append(plain, shard)
 		}
 	}
-	if len(plain) > 0 {
-		readings, err := s.read(ctx, s.reads, r.question(), plain)
-		if err != nil {
+	for i, a := range s.read(ctx, s.reads, r.question(), plain) {
+		err := a.err
+		if err == nil {
+			r.slices[plain[i]], err = r.take(a.value)
+		}
+		if err != nil && !s.standIn(r, plain[i], err) {
 			return err
 		}
-		for i, shard := range plain {
-			if r.slices[shard], err = r.take(readings[i]); err != nil {
-				return err
-			}
+	}
+	for i, a := range s.deep(ctx, r.board, r.season, r.about, false, deep) {
+		if a.err != nil {
+			return a.err
 		}
+		r.slices[deep[i]] = a.value.slice
 	}
-	if len(deep) == 0 {
-		return nil
-	}
-	found, _, err := s.deep(ctx, r.board, r.season, r.about, false, deep)
-	for i := range found {
-		r.slices[deep[i]] = found[i]
-	}
-	return err
+	return nil
 }
 
 func (r *run) question() question {

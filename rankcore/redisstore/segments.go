@@ -14,7 +14,7 @@ func (s *Store) loadSegments(ctx context.Context, b *rankcore.Board, season rank
 	if segments, ok := s.countedSegments(ctx, b, season, asOf); ok {
 		return segments, nil
 	}
-	list, err := s.read(ctx, s.steps, question{name: "segments", board: b, season: season, members: sumCounts, ask: func(_ int, keys string) [][]any {
+	list, err := s.readAll(ctx, s.steps, question{name: "segments", board: b, season: season, members: sumCounts, ask: func(_ int, keys string) [][]any {
 		return [][]any{{"HGETALL", keys + ":segment"}}
 	}}, allShards(b))
 	if err != nil {

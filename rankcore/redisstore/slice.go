@@ -3,8 +3,9 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
+
+	"github.com/redis/go-redis/v9"
 
 	"rankgate/rankcore"
 )
@@ -18,6 +19,8 @@ type slice struct {
 	forth  rows  // behind the gap
 	edge   *edge // when it was asked for
 	inTie  bool  // the gap lies deeper in a tie than the rows asked for reach: only the script finds it
+
+	lastKnown bool // the shard did not answer: this is what it had when it last did
 }
 
 // edge is how many members have a smaller key.
@@ -168,9 +171,15 @@ func (s *slice) below(a *about, key int64) (n int64, known bool) {
 	}
 }
 
+// deepAnswer is what the script answers: a slice, and where the gap is.
+type deepAnswer struct {
+	slice
+	at rankcore.Gap
+}
+
 // deep asks shards by the script, which finds the gap wherever it is. own: the gap is at its user, wherever the
-// user stands; then a user who is not a member is ErrNotRanked, and the gap is the second result.
-func (s *Store) deep(ctx context.Context, b *rankcore.Board, season rankcore.SeasonID, a about, own bool, shards []int) ([]slice, rankcore.Gap, error) {
+// user stands; then a user who is not a member is ErrNotRanked.
+func (s *Store) deep(ctx context.Context, b *rankcore.Board, season rankcore.SeasonID, a about, own bool, shards []int) []answer[deepAnswer] {
 	key, member, edge := number(a.gap.Key), memberOf(a.ties, a.gap.Arrival, a.gap.User), ""
 	if own {
 		key, member = "", string(a.gap.User)
@@ -178,21 +187,22 @@ func (s *Store) deep(ctx context.Context, b *rankcore.Board, season rankcore.Sea
 	if a.edge != nil {
 		edge = number(*a.edge)
 	}
-	calls := make([]call, len(shards))
-	for i, shard := range shards {
-		calls[i] = call{readKeys(b, shard, season), []any{seasonField(season), key, member, a.back, a.forth, edge}}
-	}
-	slices, floors := make([]slice, len(shards)), s.floors.of(b, shards...)
-	for i, cmd := range s.run(ctx, s.reads, aboutScript, calls) {
-		values, err := cmd.Slice()
-		if err == nil {
-			slices[i], a.gap, err = s.deepSlice(b, shards[i], floors[i], a, member, values)
+	return fanOut(ctx, s, s.reads, b, shards, func(ctx context.Context, node redis.UniversalClient, shards []int) ([]answer[deepAnswer], error) {
+		calls := make([]call, len(shards))
+		for i, shard := range shards {
+			calls[i] = call{readKeys(b, shard, season), []any{seasonField(season), key, member, a.back, a.forth, edge}}
 		}
-		if err != nil {
-			return nil, a.gap, fmt.Errorf("shard %d of board %s: %w", shards[i], b.ID, err)
+		floors := s.floors.of(b, shards...)
+		commands, answers := s.run(ctx, node, aboutScript, calls), make([]answer[deepAnswer], len(shards))
+		for i, cmd := range commands {
+			values, err := cmd.Slice()
+			if err == nil {
+				answers[i].value.slice, answers[i].value.at, err = s.deepSlice(b, shards[i], floors[i], a, member, values)
+			}
+			answers[i].err = err
 		}
-	}
-	return slices, a.gap, nil
+		return answers, sickness(commands)
+	})
 }
 
 // deepSlice reads the script's answer about what was asked for, and where the gap is.

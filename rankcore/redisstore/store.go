@@ -20,13 +20,18 @@ type Store struct {
 	quotas      redis.UniversalClient // for quotas
 	readTimeout time.Duration
 	stepTimeout time.Duration
+	address     string // of the one node where there is no cluster
+	sentry      Sentry
 	log         *slog.Logger
 	metrics     *metrics
 	counter     Counter
 
-	floors    floors
-	estimates estimates
-	loads     sync.WaitGroup // loadings of aggregates, which outlive the readers that began them
+	suspects   suspects
+	floors     floors
+	estimates  estimates
+	lastRows   lastRows
+	lastCounts lastCounts
+	loads      sync.WaitGroup // loadings of aggregates, which outlive the readers that began them
 
 	// mu guards said. Never held while calling anything.
 	mu   sync.Mutex
@@ -47,8 +52,10 @@ func New(c Config) (*Store, error) {
 	}
 	s := &Store{
 		readTimeout: c.ReadTimeout, stepTimeout: c.StepTimeout, log: c.Log, metrics: newMetrics(c.Registerer), counter: c.Counter,
+		address: a.hosts[0], sentry: c.Sentry, suspects: suspects{until: map[shardID]time.Time{}},
 		floors:    floors{seen: map[shardID]rankcore.Position{}},
 		estimates: estimates{kept: map[seasonKey]*flight{}}, said: map[shardID]string{},
+		lastRows: lastRows{seasons: map[seasonKey]*seasonRows{}}, lastCounts: lastCounts{kept: map[seasonKey]*usedCounts{}},
 	}
 	if s.readTimeout == 0 {
 		s.readTimeout = defaultReadTimeout
@@ -61,6 +68,9 @@ func New(c Config) (*Store, error) {
 	}
 	if s.log == nil {
 		s.log = slog.Default()
+	}
+	if s.sentry == nil {
+		s.sentry = unguarded{}
 	}
 	s.reads = a.dial(s.readTimeout, readPool, readPipes)
 	s.steps = a.dial(s.stepTimeout, stepPool, stepPipes)

@@ -1,0 +1,124 @@
+package redisstore
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"rankgate/rankcore"
+)
+
+const (
+	mostLastRows  = 1 << 19 // rows kept, of all seasons; some 100 bytes each
+	mostLastSteps = 8       // readings kept of one shard
+)
+
+// lastRows are the first rows of shards as they were last read, for times when a shard does not answer. Seasons that
+// have not been read for longest are forgotten first. Safe for concurrent use.
+type lastRows struct {
+	mu      sync.Mutex // guards all below
+	seasons map[seasonKey]*seasonRows
+	rows    int
+}
+
+type seasonRows struct {
+	read   time.Time
+	rows   int
+	shards []staircase
+}
+
+// staircase are readings of one shard, each newer and less deep than the one before.
+type staircase []knownRows
+
+// knownRows are a shard's first rows at one moment.
+type knownRows struct {
+	asOf    time.Time
+	members int64
+	changed rankcore.Position
+	list    []rankcore.Entry
+	reach   int64 // every row with a key up to here is in the list
+}
+
+// known are the rows that a run has of a shard.
+func (r *run) known(s *slice, asOf time.Time) knownRows {
+	k := knownRows{asOf, s.members, s.changed, s.forth.list, r.last}
+	if n := len(k.list); !s.forth.all && n > 0 {
+		k.reach = r.order.Key(k.list[n-1].Score) - 1 // the rest of its tie may be missing
+	}
+	return k
+}
+
+// keep remembers what shards answered to a run for their first rows that was begun at asOf.
+func (l *lastRows) keep(r *run, asOf time.Time) {
+	key, shards := seasonKey{r.board.ID, r.season}, r.slices
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	season := l.seasons[key]
+	if season == nil {
+		season = &seasonRows{shards: make([]staircase, len(shards))}
+		l.seasons[key] = season
+	}
+	season.read = asOf
+	for shard := range shards {
+		if s := &shards[shard]; !s.lastKnown {
+			season.rows += season.shards[shard].add(r.known(s, asOf))
+		}
+	}
+	l.rows = 0
+	for _, s := range l.seasons {
+		l.rows += s.rows
+	}
+	for l.rows > mostLastRows && len(l.seasons) > 1 {
+		l.forgetOldest(key)
+	}
+}
+
+// forgetOldest forgets the season that was not read for longest, but not the one of key. It needs mu.
+func (l *lastRows) forgetOldest(key seasonKey) {
+	var oldest seasonKey
+	for k, s := range l.seasons {
+		if k != key && (oldest == (seasonKey{}) || s.read.Before(l.seasons[oldest].read)) {
+			oldest = k
+		}
+	}
+	l.rows -= l.seasons[oldest].rows
+	delete(l.seasons, oldest)
+}
+
+// add puts a reading on the stairs and returns how many rows more there are. One that is older than what is there came
+// late and is left out.
+func (s *staircase) add(k knownRows) (more int) {
+	if n := len(*s); n > 0 && (*s)[n-1].asOf.After(k.asOf) {
+		return 0
+	}
+	*s = slices.DeleteFunc(*s, func(old knownRows) bool {
+		covered := old.reach <= k.reach
+		if covered {
+			more -= len(old.list)
+		}
+		return covered
+	})
+	if n := len(*s); n == mostLastSteps {
+		more -= len((*s)[n-1].list)
+		*s = (*s)[:n-1]
+	}
+	*s = append(*s, k)
+	return more + len(k.list)
+}
+
+// last is the newest reading of a shard that has n rows or every row up to a key, else the one that reaches farthest; nil
+// when there is none.
+func (l *lastRows) last(key seasonKey, shard, n int, upTo int64) *knownRows {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	season := l.seasons[key]
+	if season == nil || len(season.shards[shard]) == 0 {
+		return nil
+	}
+	for _, k := range slices.Backward(season.shards[shard]) {
+		if len(k.list) >= n || k.reach >= upTo {
+			return &k
+		}
+	}
+	return &season.shards[shard][0]
+}
