@@ -10,8 +10,11 @@ import (
 )
 
 const (
-	// shortLife is how long an answer that is not fresh is kept: long enough to spare a sick core, too short to matter.
+	// shortLife is after how long an answer that is not fresh is asked for again: long enough to spare a sick core, too
+	// short to matter. That is done behind its readers, as with a fresh one, for graceLife: while the core is found
+	// out to be silent, or tried again, nobody waits for it whose answer is known anyway.
 	shortLife = 100 * time.Millisecond
+	graceLife = time.Second
 
 	// refreshPace is the shortest time between two refreshes of one key, however often its board changes.
 	refreshPace = 100 * time.Millisecond
@@ -52,8 +55,11 @@ func newEntry(f *flight, bound time.Duration, page *rankcore.Page, standing *ran
 		// Keys loaded together do not stay together: half the bound, and up to an eighth of it more.
 		e.stale = current.Add(bound/2 + rand.N(bound/8+1))
 	} else {
-		e.until = time.Now().Add(shortLife)
-		e.stale = e.until
+		e.stale = time.Now().Add(shortLife)
+		e.until = e.stale
+		if !e.asOf().IsZero() { // with nothing to show it is better to wait
+			e.until = e.until.Add(graceLife)
+		}
 	}
 	e.say(func(m rankcore.Meta) rankcore.Meta {
 		m = doubted(m, e.doubt)

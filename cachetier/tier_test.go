@@ -245,6 +245,40 @@ func TestAnswersThatAreNotFreshAreKeptShortly(t *testing.T) {
 	})
 }
 
+// A partial answer is never kept as a fresh one: it is asked for again within 100 ms, behind its readers, who do not wait
+// for a core that is being tried, and is gone at the first look after that.
+func TestPartialAnswersAreReadAgainSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCore()
+		c.status.Store(rankcore.Partial)
+		tier := newTier(t, c)
+		for range 50 {
+			if page := topOf(t, tier); page.Status != rankcore.Partial {
+				t.Fatalf("%q because %q, want the source's own word", page.Status, page.Reason)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if n := c.loads.Load(); n < 4 || n > 6 {
+			t.Fatalf("%d loads in half a second, want about 5", n)
+		}
+		c.status.Store(rankcore.Fresh)
+		time.Sleep(shortLife)
+		topOf(t, tier)
+		synctest.Wait()
+		if page := topOf(t, tier); page.Status != rankcore.Fresh {
+			t.Fatalf("%q after the core recovered", page.Status)
+		}
+		c.status.Store(rankcore.Partial)
+		time.Sleep(power.Freshness + graceLife)
+		topOf(t, tier)
+		c.status.Store(rankcore.Fresh)
+		time.Sleep(shortLife + graceLife)
+		if page := topOf(t, tier); page.Status != rankcore.Fresh {
+			t.Fatalf("%q, which nobody had asked for lately", page.Status)
+		}
+	})
+}
+
 // A refresh that finds the core sick does not take away an answer that is still good.
 func TestSickRefreshKeepsTheGoodAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
