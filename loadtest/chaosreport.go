@@ -25,6 +25,7 @@ type TrialReport struct {
 	Violations []string       `json:"violations"`       // wrong answers on the way
 	Settled    float64        `json:"settled_seconds"`  // from the last write to boards without differences
 	Different  []string       `json:"differences"`      // between the boards and the oracle at the end
+	Still      *StillReport   `json:"still,omitempty"`  // of the reads scenarios
 }
 
 // Right reports whether the run found nothing wrong.
@@ -44,6 +45,9 @@ func (r *TrialReport) WriteText(w io.Writer) error {
 	}
 	if r.Lost > 0 {
 		fmt.Fprintf(w, "  %d operations were lost with the log's tail before a shard had them, and the loss was told\n", r.Lost)
+	}
+	if r.Still != nil {
+		r.Still.writeText(w)
 	}
 	for _, v := range r.Violations {
 		fmt.Fprintf(w, "  WRONG ON THE WAY  %s\n", v)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ type Gate struct {
 	*servers.Process
 	URL    string
 	Boards []*rankcore.Board
+	Still  *rankcore.Board // nil: none
 }
 
 // GateConfig says what a gate is started as.
@@ -27,6 +29,7 @@ type GateConfig struct {
 	Role   string // "" is all
 	Log    string // URL; "" is embedded
 	Store  string // URL; "" is embedded
+	Still  bool   // it has a still board too
 }
 
 // StartGate starts the binary with boards that have between them both orders, all kinds of update and every season.
@@ -38,6 +41,9 @@ func StartGate(host servers.Host, cfg GateConfig) *Gate {
 	}
 	dir := host.TempDir()
 	g := &Gate{URL: fmt.Sprintf("http://127.0.0.1:%d", servers.FreePorts(host, 1)[0]), Boards: faultBoards()}
+	if cfg.Still {
+		g.Still = stillBoard()
+	}
 	config := filepath.Join(dir, "rankgate.yaml")
 	if err := os.WriteFile(config, []byte(g.config(dir, cfg)), 0o600); err != nil {
 		host.Fatalf("%v", err)
@@ -56,7 +62,7 @@ func (g *Gate) config(dir string, cfg GateConfig) string {
 	fmt.Fprintf(&text, "listen: %s\ndata: %s\nlog: { url: %q }\nstore: { url: %q }\nquota: { exact_per_day: -1 }\nboards:\n",
 		strings.TrimPrefix(g.URL, "http://"), filepath.Join(dir, "data"),
 		orDefault(cfg.Log, "embedded"), orDefault(cfg.Store, "embedded"))
-	for _, b := range g.Boards {
+	for _, b := range g.all() {
 		var seasons []string
 		for _, s := range b.Seasons {
 			seasons = append(seasons, s.String())
@@ -65,6 +71,14 @@ func (g *Gate) config(dir string, cfg GateConfig) string {
 			b.ID, b.Order, b.Update, b.Shards, strings.Join(seasons, ", "), b.Location, b.Head)
 	}
 	return text.String()
+}
+
+// all are the gate's boards, those that are written to first.
+func (g *Gate) all() []*rankcore.Board {
+	if g.Still == nil {
+		return g.Boards
+	}
+	return append(slices.Clone(g.Boards), g.Still)
 }
 
 // tells is nil when the gate's readiness says text.

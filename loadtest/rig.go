@@ -32,6 +32,11 @@ const (
 	oneRedis                // one rankgate, its shards in Redis, which has a replica
 	apart                   // a gateway and two cores, one NATS, one Redis with a replica
 	clustered               // a gateway and two cores, three NATS servers, a Redis Cluster
+
+	// For the reads scenarios: a gateway, a core and one NATS.
+	plain       // with one Redis
+	fourMasters // with a Redis Cluster that nobody stands by for
+	replaced    // with one that has replicas
 )
 
 // build starts everything. The proxies and what they do are the seed's.
@@ -52,9 +57,16 @@ func (l layout) build(host servers.Host, binary string, seed uint64) *rig {
 		r.cluster = servers.RedisCluster(host, 3, 3, append(redisOptions(), lagging)...)
 		r.natsCluster = servers.NATSCluster(host, 3)
 		cfg.Store, cfg.Log = r.cluster.URL, r.natsCluster.URL
+	case plain, fourMasters, replaced:
+		r.startReads(l, seed, &cfg)
+		cfg.Still = true
 	}
 	roles := []string{"all"}
-	if l == apart || l == clustered {
+	switch l {
+	case embedded, oneRedis:
+	case plain, fourMasters, replaced:
+		roles = []string{"core", "gateway"}
+	case apart, clustered:
 		roles = []string{"core", "core", "gateway"} // a gateway is ready when a core has been heard
 	}
 	for _, role := range roles {
@@ -106,10 +118,13 @@ func (r *rig) redises() []*servers.RedisServer {
 	if r.cluster != nil {
 		return append(slices.Clone(r.cluster.Masters), r.cluster.Replicas...)
 	}
-	if r.redis != nil {
-		return []*servers.RedisServer{r.redis, r.replica}
+	var all []*servers.RedisServer
+	for _, one := range []*servers.RedisServer{r.redis, r.replica} {
+		if one != nil {
+			all = append(all, one)
+		}
 	}
-	return nil
+	return all
 }
 
 // comesBack is how long anything may take until a rig is whole again.

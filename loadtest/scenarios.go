@@ -91,6 +91,29 @@ func Scenarios() []Scenario {
 				{"log peer frozen", freezeLogPeer},
 			}, inGates...),
 		},
+		{
+			Name: "reads", About: "what readers see while Redis is dead, silent, slow, cut off, full or read-only, or NATS is away", layout: plain,
+			faults: []fault{
+				{"redis away", redisAway},
+				{"redis silent", redisSilent},
+				{"redis slow", redisSlow},
+				{"redis stalls", redisStalls},
+				{"redis resets", redisResets},
+				{"redis full", redisFull},
+				{"redis read-only", redisReadOnly},
+				{"log away", logAway},
+				{"log silent", logSilent},
+				{"both away", bothAway},
+			},
+		},
+		{
+			Name: "reads-nodes", About: "what readers see while one of four Redis masters is dead or silent", layout: fourMasters,
+			faults: []fault{{"master away", masterAway}, {"master silent", masterSilent}},
+		},
+		{
+			Name: "reads-failover", About: "what readers see while a Redis Cluster fails over", layout: replaced,
+			faults: []fault{{"master replaced", masterReplaced}},
+		},
 	}
 }
 

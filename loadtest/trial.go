@@ -21,6 +21,7 @@ type trial struct {
 	client   *Client
 	writers  []*Writers
 	watchers []*Watchers
+	still    *stillWatch // nil: the rig has no still board
 	report   *TrialReport
 	paused   bool
 	forget   bool // ids from before the pause are not sent again
@@ -39,7 +40,7 @@ func newTrial(cfg ChaosConfig, sc Scenario, seed uint64, host servers.Host) (*tr
 	face := t.rig.gates[0]
 	var err error
 	t.client, err = NewClient(ClientConfig{
-		URL: face.URL, Connections: len(face.Boards) * (cfg.Writers + watchersPerBoard), Timeout: 5 * time.Second,
+		URL: face.URL, Connections: len(face.Boards)*(cfg.Writers+watchersPerBoard) + stillReaders + 1, Timeout: 5 * time.Second,
 	})
 	if err != nil {
 		return nil, err
@@ -54,12 +55,18 @@ func newTrial(cfg ChaosConfig, sc Scenario, seed uint64, host servers.Host) (*tr
 			Board: b, Reader: t.client, Ledger: ledger, Probes: cfg.Writers, Count: watchersPerBoard, Every: watchEvery, Seed: seed,
 		})
 	}
+	if face.Still != nil {
+		t.still, t.report.Still = newStillWatch(face.Still, t.client, seed), &StillReport{Recovery: map[string]float64{}}
+	}
 	return t, nil
 }
 
 // run writes, watches and hurts, and then judges.
 func (t *trial) run(ctx context.Context) error {
 	defer t.client.Close()
+	if err := t.beginStill(ctx); err != nil {
+		return err
+	}
 	writing, stopWriting := context.WithCancel(ctx)
 	watching, stopWatching := context.WithCancel(ctx)
 	var writers, watchers sync.WaitGroup
@@ -72,6 +79,9 @@ func (t *trial) run(ctx context.Context) error {
 	for i, w := range t.writers {
 		writers.Go(func() { errs <- w.Run(writing) })
 		watchers.Go(func() { t.watchers[i].Run(watching) })
+	}
+	if t.still != nil {
+		watchers.Go(func() { t.still.run(watching) })
 	}
 	if t.scenario.noisy {
 		watchers.Go(func() { flushScripts(watching, t.rig.redises()) })
@@ -92,6 +102,7 @@ func (t *trial) run(ctx context.Context) error {
 			return err
 		}
 	}
+	t.endStill()
 	t.judge(ctx)
 	return ctx.Err()
 }
@@ -109,6 +120,7 @@ func (t *trial) hurt(ctx context.Context) {
 			f := t.scenario.faults[i]
 			t.say("%s", f.name)
 			f.strike(ctx, t)
+			t.heal(ctx, f.name)
 			if t.scenario.noisy {
 				for _, p := range t.rig.proxies() {
 					p.Lose(0.002)

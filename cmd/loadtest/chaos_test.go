@@ -37,7 +37,7 @@ func chaos(t *testing.T, binary string, args ...string) (int, loadtest.TrialRepo
 // Each scenario at its shortest: every fault once. `make faults` is the long form.
 func TestFaultsLoseAndDoubleNothing(t *testing.T) {
 	binary := build(t)
-	for _, scenario := range []string{"kill", "store-restore", "redis", "network", "log-restore", "mix"} {
+	for _, scenario := range []string{"kill", "store-restore", "redis", "network", "log-restore", "mix", "reads", "reads-nodes"} {
 		t.Run(scenario, func(t *testing.T) {
 			code, report := chaos(t, binary, "--scenario", scenario, "--for", "4s")
 			for _, wrong := range append(report.Violations, report.Different...) {

@@ -1,0 +1,165 @@
+package loadtest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"rankgate/loadtest/servers"
+)
+
+// hurtFor is how long a fault of the reads scenarios lasts: long enough that what was answered before has gone stale, and
+// that every breaker has opened and tried again.
+const hurtFor = 3 * time.Second
+
+// redisAway kills Redis for a while.
+func redisAway(ctx context.Context, t *trial) {
+	t.rig.redis.Kill()
+	t.wait(ctx, hurtFor)
+	t.rig.redis.Restart()
+}
+
+// redisSilent stops its clock for a while.
+func redisSilent(ctx context.Context, t *trial) {
+	t.rig.redis.Freeze()
+	t.wait(ctx, hurtFor)
+	t.rig.redis.Thaw()
+}
+
+// redisSlow has every reply come 200 ms later.
+func redisSlow(ctx context.Context, t *trial) {
+	t.rig.toRedis.Delay(200 * time.Millisecond)
+	t.wait(ctx, hurtFor)
+	t.rig.toRedis.Delay(0)
+}
+
+// redisStalls has it stand still for 200 ms of every second.
+func redisStalls(ctx context.Context, t *trial) {
+	for range hurtFor / time.Second {
+		t.rig.redis.Freeze()
+		t.wait(ctx, 200*time.Millisecond)
+		t.rig.redis.Thaw()
+		t.wait(ctx, 800*time.Millisecond)
+	}
+}
+
+// redisResets resets connections ten times a second.
+func redisResets(ctx context.Context, t *trial) {
+	for range hurtFor / (100 * time.Millisecond) {
+		t.rig.toRedis.Cut()
+		t.wait(ctx, 100*time.Millisecond)
+	}
+}
+
+// redisFull has no memory for writes.
+func redisFull(ctx context.Context, t *trial) {
+	t.rig.redis.Do("CONFIG", "SET", "maxmemory", "1")
+	t.wait(ctx, hurtFor)
+	t.rig.redis.Do("CONFIG", "SET", "maxmemory", "0")
+}
+
+// redisReadOnly makes it the replica of a master that is not there.
+func redisReadOnly(ctx context.Context, t *trial) {
+	t.rig.redis.Do("REPLICAOF", "127.0.0.1", "1")
+	t.wait(ctx, hurtFor)
+	t.rig.redis.Do("REPLICAOF", "NO", "ONE")
+}
+
+// logAway kills the log's server for a while.
+func logAway(ctx context.Context, t *trial) {
+	t.rig.nats.Kill()
+	t.wait(ctx, hurtFor)
+	t.rig.nats.Restart()
+}
+
+// logSilent stops its clock for a while.
+func logSilent(ctx context.Context, t *trial) {
+	t.rig.nats.Freeze()
+	t.wait(ctx, hurtFor)
+	t.rig.nats.Thaw()
+}
+
+// bothAway kills Redis and the log's server for a while.
+func bothAway(ctx context.Context, t *trial) {
+	t.rig.redis.Kill()
+	logAway(ctx, t)
+	t.rig.redis.Restart()
+}
+
+// masterAway kills one of the cluster's masters, which nobody replaces.
+func masterAway(ctx context.Context, t *trial) {
+	m := t.master()
+	m.Kill()
+	t.wait(ctx, hurtFor)
+	m.Restart()
+	t.rig.cluster.AwaitOK(t.rig.host)
+}
+
+// masterSilent stops the clock of one of the cluster's masters.
+func masterSilent(ctx context.Context, t *trial) {
+	m := t.master()
+	m.Freeze()
+	t.wait(ctx, hurtFor)
+	m.Thaw()
+	t.rig.cluster.AwaitOK(t.rig.host)
+}
+
+func (t *trial) master() *servers.RedisServer {
+	return t.rig.cluster.Masters[t.rng.IntN(len(t.rig.cluster.Masters))]
+}
+
+// masterReplaced kills a master and returns when its replica has taken over; the old one comes back as its replica.
+func masterReplaced(_ context.Context, t *trial) {
+	c := t.rig.cluster
+	i := t.rng.IntN(len(c.Masters))
+	master, replica := c.Masters[i], c.Replicas[i]
+	t.rig.await("the replica to be in step", func() error { return replica.Says("REPLICATION", "master_link_status:up") })
+	master.Kill()
+	t.rig.await("the replica to take over", func() error { return replica.Says("REPLICATION", "role:master") })
+	c.Masters[i], c.Replicas[i] = replica, master
+	master.Relaunch()
+}
+
+// startReads starts what the reads scenarios run on: a gateway, a core, NATS, and Redis or a cluster of four masters
+// that go on without each other, or of three with replicas.
+func (r *rig) startReads(l layout, seed uint64, cfg *GateConfig) {
+	r.nats = servers.NATS(r.host)
+	r.toNATS = NewProxy(r.host, hostPort(r.nats.URL), seed+1)
+	cfg.Log = "nats://" + r.toNATS.Addr
+	own := append(redisOptions(), servers.With("appendfsync", "always"))
+	switch l {
+	case fourMasters:
+		r.cluster = servers.RedisCluster(r.host, 4, 0, append(own, servers.With("cluster-require-full-coverage", "no"))...)
+		cfg.Store = r.cluster.URL
+	case replaced:
+		r.cluster = servers.RedisCluster(r.host, 3, 3, append(own, servers.With("cluster-require-full-coverage", "no"))...)
+		cfg.Store = r.cluster.URL
+	default:
+		r.redis = servers.Redis(r.host, own...)
+		r.toRedis = NewProxy(r.host, r.redis.Addr, seed)
+		cfg.Store = "redis://" + r.toRedis.Addr + "/0"
+	}
+}
+
+// footprint is how many goroutines and open files a gate has.
+func (g *Gate) footprint() (goroutines, files float64) {
+	return g.metric("go_goroutines"), g.metric("process_open_fds")
+}
+
+// returns waits until a gate has no more goroutines and open files than before, but for those that come and go, and
+// for the connections that pools may keep to each Redis.
+func (r *rig) returns(g *Gate, goroutines, files float64) (g2, f2 float64, wrong string) {
+	const goes = 12
+	pools := 40 * float64(len(r.redises()))
+	deadline := time.Now().Add(comesBack)
+	for {
+		g2, f2 = g.footprint()
+		if g2 > 0 && g2 <= goroutines+goes && f2 <= files+goes+pools {
+			return g2, f2, ""
+		}
+		if time.Now().After(deadline) {
+			return g2, f2, fmt.Sprintf("%v goroutines and %v open files, after %v and %v at first", g2, f2, goroutines, files)
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+}

@@ -1,0 +1,74 @@
+package loadtest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+)
+
+// beginStill fills the still board, where there is one, and notes what the gateway takes while all is well.
+func (t *trial) beginStill(ctx context.Context) error {
+	if t.still == nil {
+		return nil
+	}
+	filling, cancel := context.WithTimeout(ctx, comesBack)
+	defer cancel()
+	if err := fillStill(filling, t.client, t.still.board); err != nil {
+		return err
+	}
+	for range 400 { // what a gateway opens when it is asked, it has opened
+		t.still.once(ctx, t.rng)
+	}
+	r := t.report.Still
+	r.Goroutines[0], r.Connections[0] = t.rig.gates[0].footprint()
+	return nil
+}
+
+// heal waits until the still board is fresh again after a fault, and notes how long that took at most.
+func (t *trial) heal(ctx context.Context, fault string) {
+	if t.still == nil {
+		return
+	}
+	took, ok := t.still.recovered(ctx, t.say)
+	if !ok && ctx.Err() == nil {
+		t.report.Violations = append(t.report.Violations, fmt.Sprintf("%s: not fresh %v after its end", fault, took.Round(time.Second)))
+	}
+	r := t.report.Still
+	r.Recovery[fault] = max(r.Recovery[fault], took.Seconds())
+}
+
+// endStill sums up what the readers of the still board saw.
+func (t *trial) endStill() {
+	if t.still == nil {
+		return
+	}
+	r := t.report.Still
+	t.still.report(r)
+	t.report.Violations = append(t.report.Violations, t.still.violations...)
+	t.report.Unanswered += t.still.unanswered
+	var wrong string
+	r.Goroutines[1], r.Connections[1], wrong = t.rig.returns(t.rig.gates[0], r.Goroutines[0], r.Connections[0])
+	if wrong != "" {
+		t.report.Violations = append(t.report.Violations, wrong)
+	}
+}
+
+// writeText writes the report for people. Times are of this machine, which the servers, the load and the faults share.
+func (r *StillReport) writeText(w io.Writer) {
+	var total int64
+	for _, n := range r.Answers {
+		total += n
+	}
+	fmt.Fprintf(w, "  a board that stood still:")
+	for _, status := range slices.Sorted(maps.Keys(r.Answers)) {
+		fmt.Fprintf(w, " %s %.1f %%", status, 100*float64(r.Answers[status])/float64(total))
+	}
+	fmt.Fprintf(w, " of %d answers\n  p99 %.1f ms of what is cached, %.1f ms of what is not\n", total, r.CachedP99, r.UncachedP99)
+	for _, name := range slices.Sorted(maps.Keys(r.Recovery)) {
+		fmt.Fprintf(w, "  fresh %.2f s after the end of: %s\n", r.Recovery[name], name)
+	}
+	fmt.Fprintf(w, "  goroutines %.0f before and %.0f after, open files %.0f and %.0f\n", r.Goroutines[0], r.Goroutines[1], r.Connections[0], r.Connections[1])
+}
