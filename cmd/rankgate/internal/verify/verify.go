@@ -66,7 +66,11 @@ func Ask(ctx context.Context, o Options, each func(Finding)) (Verdict, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s/verify?repair=%t&accept_loss=%t", board, o.Repair, o.AcceptLoss), http.NoBody)
+	question := fmt.Sprintf("%s/verify?repair=%t", board, o.Repair)
+	if o.AcceptLoss {
+		question += "&accept_loss=true"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, question, http.NoBody)
 	if err != nil {
 		return Verdict{}, err
 	}
