@@ -13,7 +13,8 @@ import (
 )
 
 // A Verifier audits every shard of a board and hands each finding on, one at a time, in no order; an error with a
-// finding says that this shard could not be audited. With repair it puts right what it can. It returns soon after
+// finding says that this shard could not be audited. A finding for rankcore.AllShards is about the count index, and
+// there is one only where it drifts or could not be compared. With repair it puts right what it can. It returns soon after
 // ctx ends, and fails then or when what it compares with cannot be asked.
 type Verifier interface {
 	Verify(ctx context.Context, b *rankcore.Board, repair bool, each func(rankcore.Audit, error)) error
@@ -24,9 +25,9 @@ type Verifier interface {
 // verifyWithin bounds a verification: some seconds are normal, and nothing else can be verified here meanwhile.
 const verifyWithin = 15 * time.Minute
 
-// finding is one line of the answer: a shard.
+// finding is one line of the answer: a shard, or the count index.
 type finding struct {
-	Shard    int     `json:"shard"`
+	Shard    *int    `json:"shard,omitempty"` // nil: the index
 	Position string  `json:"position,omitempty"`
 	Members  int64   `json:"members"`
 	Segments int     `json:"segments"`
@@ -55,7 +56,8 @@ type verdict struct {
 	Detail   string `json:"detail,omitempty"`
 }
 
-// verify answers POST /v1/boards/{board}/verify with a line of JSON for each shard as it is known.
+// verify answers POST /v1/boards/{board}/verify with a line of JSON for each shard as it is known, and one for a count
+// index that drifts.
 func (g *Gateway) verify(c *fiber.Ctx) error {
 	if _, err := g.keys.writer(&c.Request().Header); err != nil {
 		return err
@@ -130,9 +132,12 @@ func (g *Gateway) stream(b *rankcore.Board, how mending, conn net.Conn, w *bufio
 	line(sum)
 }
 
-// add takes a shard in and returns its line.
+// add takes a finding in and returns its line.
 func (v *verdict) add(a rankcore.Audit, err error) finding {
-	f := finding{Shard: a.Shard, Members: a.Members, Segments: a.Segments, Drift: []drift{}}
+	f := finding{Members: a.Members, Segments: a.Segments, Drift: []drift{}}
+	if a.Shard != rankcore.AllShards {
+		f.Shard = &a.Shard
+	}
 	if !a.At.IsNone() {
 		f.Position = a.At.String()
 	}
@@ -144,11 +149,13 @@ func (v *verdict) add(a rankcore.Audit, err error) finding {
 		}
 	}
 	if err != nil {
-		f.Error = "the store or the log did not answer for this shard"
+		f.Error = "the store or the log did not answer"
 		v.Failed++
 		return f
 	}
-	v.Shards++
-	v.Members += a.Members
+	if f.Shard != nil {
+		v.Shards++
+		v.Members += a.Members
+	}
 	return f
 }

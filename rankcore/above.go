@@ -40,3 +40,9 @@ type SegmentCounts struct {
 	Changed  []Position // by shard, the newest message that changed the season's scores there
 	Segments []SegmentCount
 }
+
+// ShardSegments are the members of a season by segment as one shard counts them, in no order.
+type ShardSegments struct {
+	Changed  Position // the newest message that changed the season's scores there
+	Segments []SegmentCount
+}

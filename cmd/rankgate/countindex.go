@@ -14,6 +14,15 @@ func (e *edge) openIndex(leases *ingest.Leases) *countindex.Index {
 	return countindex.New(countindex.Config{Boards: e.cfg.Boards, Leads: leases.Holds, Logger: e.log, Registerer: e.reg})
 }
 
+// auditedIndex is what an auditor is to compare with the shards: nothing where this process has no index.
+func auditedIndex(store coreStore, index *countindex.Index) ingest.AuditedIndex {
+	segmented, ok := store.(countindex.Segmented)
+	if index == nil || !ok {
+		return nil
+	}
+	return index.Against(segmented)
+}
+
 // indexedShards is the store as appliers are to have it.
 func indexedShards(store ingest.Shards, index *countindex.Index) ingest.Shards {
 	if index == nil {

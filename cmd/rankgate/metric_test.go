@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// metric is the value of a metric without labels.
+// metric is the value of a metric, named with its labels if it has some.
 func metric(t *testing.T, a api, name string) float64 {
 	t.Helper()
 	resp, err := http.Get(a.url + "/metrics")

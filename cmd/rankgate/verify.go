@@ -18,10 +18,11 @@ func newVerify(io streams) *cobra.Command {
 		Use:   "verify BOARD",
 		Short: "Compare a board's counts and positions with its members and the log",
 		Long: `verify has a running server audit every shard of a board: each segment is recounted from its members, every
-part of a shard is held against its count, and the shard's position against the log.
+part of a shard is held against its count, and the shard's position against the log. A server that keeps a count
+index also compares it with what the shards count together.
 
 It exits with 1 when something drifts, also when that was repaired. With --repair wrong segment counts are put
-right, and a shard that is not whole is waited for until it has been fed from the log, which happens by itself.
+right, a wrong index is built anew, and a shard that is not whole is waited for until it has been fed from the log, which happens by itself.
 Servers audit and repair all the time; this is for being sure now.
 
 When /readyz says "rebuild needed", the log no longer reaches back to where some shards stand, and they stand still.

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"rankgate/loadtest/servers"
 )
@@ -43,7 +45,7 @@ func TestVerifyEmbedded(t *testing.T) {
 	}
 }
 
-// TestVerifyOnServers: a wrong count is found, then found and repaired, then gone.
+// TestVerifyOnServers: a wrong count of a shard, and then of the index, is found, then found and repaired, then gone.
 func TestVerifyOnServers(t *testing.T) {
 	redis, nats := servers.Redis(t), servers.NATS(t)
 	c := startChild(t, fmt.Sprintf("boards: { power: { shards: 1 } }\nlog: { url: %q }\nstore: { url: %q }", nats.URL, redis.URL))
@@ -60,4 +62,22 @@ func TestVerifyOnServers(t *testing.T) {
 	if got := fmt.Sprintf("%v %v", redis.Do("HGET", segments, "7"), redis.Do("HGET", segments, "9")); got != "2 1" {
 		t.Errorf("after the repair the segments count %s, want 2 1", got)
 	}
+
+	indexed := func() {
+		t.Helper()
+		eventually(t, time.Minute, func() error {
+			if metric(t, c.api, `rankgate_count_index_ready{board="power"}`) != 1 {
+				return errors.New("the count index is not ready")
+			}
+			return nil
+		})
+	}
+	indexed()
+	redis.Do("EVAL", `redis.call("ZADD", KEYS[1], "XX", -8, "a")
+		redis.call("HSET", KEYS[2], 7, 1, 8, 1)`, "2", "rank:{power:0}:all:main", segments) // the shard is right, the index is not
+	row = "all index all 2 2 found segments of the count index: 2, the first with scores 8 to 8"
+	verifies(t, c.url, exitFailed, []string{row, "1 findings of drift, 0 of them repaired"})
+	verifies(t, c.url, exitFailed, []string{strings.Replace(row, "found", "repaired", 1), "all repaired"}, "--repair")
+	indexed()
+	verifies(t, c.url, exitDone, clean)
 }

@@ -63,7 +63,7 @@ func wire(cfg *config.Config, auth gateway.ServiceAuth, at sockets, log *slog.Lo
 		return nil, err
 	}
 	auditor := ingest.NewAuditor(ingest.AuditorConfig{
-		Log: oplog, Boards: e.cfg.Boards, Leases: leases, Shards: store, Logger: log, Registerer: e.reg,
+		Log: oplog, Boards: e.cfg.Boards, Leases: leases, Shards: store, Index: auditedIndex(store, index), Logger: log, Registerer: e.reg,
 	})
 	e.store = watch
 	known := &health{boards: cfg.Boards, log: logHealth(oplog, server), store: watch}

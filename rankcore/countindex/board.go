@@ -25,6 +25,7 @@ type board struct {
 
 	tickets  uint64 // calls that carried steps so far
 	underWay []uint64
+	watches  []*watch
 }
 
 // season is the members of one season.
@@ -63,7 +64,7 @@ func (b *board) clear() {
 	for i := range old {
 		b.parts[i] = part{at: old[i].at, heard: old[i].heard, doubt: old[i].doubt}
 	}
-	b.ready, b.broken, b.took = false, "", 0
+	b.ready, b.broken, b.took, b.watches = false, "", 0, nil
 }
 
 // breakUp marks the index as one that has to be built anew: what a shard brought to it cannot be taken out again.

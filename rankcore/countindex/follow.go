@@ -151,6 +151,9 @@ func (b *board) follow(shard int, p *part, m *rankcore.SeasonMoves, at rankcore.
 	}
 	s.changed[shard] = at
 	s.version = rankcore.Newer(s.version, at)
+	for _, w := range b.watches {
+		w.see(shard, m, at)
+	}
 }
 
 // retire forgets a season: its time is over, and nobody asks for it any more.

@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,12 +18,20 @@ type AuditedShards interface {
 	Shards // to ask where they are, and for AcceptLoss
 }
 
+// AuditedIndex counts the members of all shards of a board beside them, and is asked as AuditedShards are.
+type AuditedIndex interface {
+	// Audit compares what the index counts with what the shards count together, and with repair has it counted anew
+	// where that differs. It finds nothing where there is nothing to compare.
+	Audit(ctx context.Context, b *rankcore.Board, repair bool) ([]rankcore.Drift, error)
+}
+
 // AuditorConfig describes an auditor.
 type AuditorConfig struct {
 	Log        *Log
 	Boards     []*rankcore.Board // that Run audits
 	Leases     *Leases           // Run leaves boards alone that others apply; nil: none are
 	Shards     AuditedShards
+	Index      AuditedIndex  // nil: none in this process
 	Pass       time.Duration // in which Run audits every shard once, if that costs the store little enough; 0: DefaultPass
 	Logger     *slog.Logger  // nil: silent
 	Registerer prometheus.Registerer
@@ -31,7 +40,7 @@ type AuditorConfig struct {
 // DefaultPass is how long Run takes to audit every shard once.
 const DefaultPass = 10 * time.Minute
 
-// Auditor holds shards against themselves and against the log: it lives beside the log because where a shard may
+// Auditor holds shards against themselves and against the log, and a count index against them: it lives beside the log because where a shard may
 // stand is the log's to say. Only AcceptLoss moves or empties a shard; else the applier does, and the auditor
 // tells whether it did. Safe for concurrent use, and any number may run at once: a repair counts and writes in one moment.
 type Auditor struct {
@@ -40,6 +49,7 @@ type Auditor struct {
 	boards  []*rankcore.Board
 	leases  *Leases
 	shards  AuditedShards
+	index   AuditedIndex
 	pass    time.Duration
 	settle  time.Duration // settleWithin, but in tests
 	share   time.Duration // auditShare, but in tests
@@ -56,7 +66,7 @@ func NewAuditor(cfg AuditorConfig) *Auditor {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Auditor{
-		owner: cfg.Log, stream: cfg.Log.stream, boards: cfg.Boards, leases: cfg.Leases, shards: cfg.Shards, pass: cfg.Pass,
+		owner: cfg.Log, stream: cfg.Log.stream, boards: cfg.Boards, leases: cfg.Leases, shards: cfg.Shards, index: cfg.Index, pass: cfg.Pass,
 		settle: settleWithin, share: auditShare, log: cfg.Logger, metrics: newAuditMetrics(cfg.Registerer),
 	}
 }
@@ -105,17 +115,23 @@ func (a *Auditor) place(ctx context.Context, at, due rankcore.Position) ([]rankc
 
 // note counts what was found, and logs what was repaired: once, since it is right then.
 func (a *Auditor) note(b *rankcore.Board, found *rankcore.Audit, err error) {
+	which := strconv.Itoa(found.Shard)
+	if found.Shard == rankcore.AllShards {
+		which = "all"
+	}
 	if err != nil {
 		a.metrics.failures.WithLabelValues(string(b.ID)).Inc()
-		a.log.Debug("shard could not be audited", "board", b.ID, "shard", found.Shard, "err", err)
+		a.log.Debug("shard could not be audited, or their count index", "board", b.ID, "shard", which, "err", err)
 		return
 	}
-	a.metrics.shards.WithLabelValues(string(b.ID)).Inc()
+	if found.Shard != rankcore.AllShards {
+		a.metrics.shards.WithLabelValues(string(b.ID)).Inc()
+	}
 	for _, d := range found.Drift {
 		a.metrics.drift.WithLabelValues(string(b.ID), d.Kind.String()).Inc()
 		if d.Repaired {
 			a.metrics.repaired.WithLabelValues(string(b.ID), d.Kind.String()).Inc()
-			a.log.Warn("drift of a shard was repaired", "board", b.ID, "shard", found.Shard, "kind", d.Kind.String(),
+			a.log.Warn("drift was repaired", "board", b.ID, "shard", which, "kind", d.Kind.String(),
 				"season", d.Season, "recorded", d.Recorded, "counted", d.Counted, "detail", d.Detail)
 		}
 	}

@@ -18,9 +18,9 @@ func newAuditMetrics(reg prometheus.Registerer) auditMetrics {
 	}
 	m := auditMetrics{
 		shards:   counter("shards_total", "Shards that were audited.", "board"),
-		drift:    counter("drift_total", "Findings of audits: what a shard counts differs from what it holds, or its position from the log.", "board", "kind"),
+		drift:    counter("drift_total", "Findings of audits: what a shard counts differs from what it holds, its position from the log, or the count index from the shards.", "board", "kind"),
 		repaired: counter("repaired_total", "Findings of audits that were put right.", "board", "kind"),
-		failures: counter("failures_total", "Audits that could not be finished, since the store or the log did not answer.", "board"),
+		failures: counter("failures_total", "Audits that could not be finished, of a shard or of the count index, since the store or the log did not answer.", "board"),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "rankgate_ingest_audit_seconds", Help: "Time in which the store audits one shard.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14),

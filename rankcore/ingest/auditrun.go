@@ -17,7 +17,8 @@ const (
 )
 
 // Run audits one shard after the other until ctx ends, in an order of its own, and repairs what it can. A pass over
-// all shards takes AuditorConfig.Pass, or longer where more than 0.5 % of the store's time would go into it.
+// all shards takes AuditorConfig.Pass, or longer where more than 0.5 % of the store's time would go into it. Behind
+// each it compares the boards' count indexes with them.
 func (a *Auditor) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -52,6 +53,11 @@ func (a *Auditor) Run(ctx context.Context) error {
 			pause = max(least, a.share*spent)
 			if drifts {
 				drifting++
+			}
+		}
+		for _, b := range a.boards {
+			if a.index != nil && a.leases.Holds(b.ID) {
+				a.patrolIndex(ctx, b)
 			}
 		}
 		if audited > 0 {
@@ -94,4 +100,26 @@ func (a *Auditor) patrol(ctx context.Context, p patrolled) (spent time.Duration,
 		return 0, false
 	}
 	return spent, drifts
+}
+
+// patrolIndex compares a board's count index with its shards. Where they differ all shards are audited first, as what
+// a shard counts may be what is wrong, and then an index that still differs is told and counted anew.
+func (a *Auditor) patrolIndex(ctx context.Context, b *rankcore.Board) {
+	drift, err := a.index.Audit(ctx, b, false)
+	if err == nil && len(drift) == 0 {
+		return
+	}
+	v := verification{a: a, board: b, repair: true, each: func(rankcore.Audit, error) {}}
+	for shard := 0; shard < b.Shards && err == nil; shard++ {
+		err = v.look(ctx, shard)
+	}
+	if err == nil {
+		err = v.settle(ctx)
+	}
+	if err == nil {
+		err = v.lookAtIndex(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		a.note(b, &rankcore.Audit{Shard: rankcore.AllShards}, err)
+	}
 }

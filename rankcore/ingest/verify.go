@@ -15,8 +15,9 @@ const (
 	settleEvery  = 250 * time.Millisecond
 )
 
-// Verify audits every shard of a board and hands each finding on as it is known, in no order. An error with a finding
-// says that this shard could not be audited. With repair, segment counts are put right, and a shard that is not
+// Verify audits every shard of a board and hands each finding on as it is known, in no order, and then, for AllShards,
+// what the count index differs in from them, if it does. An error with a finding says that this shard could not be
+// audited; the index is not compared then, nor where what shards count is wrong. With repair, segment counts are put right, and a shard that is not
 // whole is waited for until the applier has fed it, for 5 s.
 //
 // A shard that lacks what the log had when Verify began is behind only if it does not move for that time: in a burst
@@ -32,7 +33,10 @@ func (a *Auditor) Verify(ctx context.Context, b *rankcore.Board, repair bool, ea
 			return err
 		}
 	}
-	return v.settle(ctx)
+	if err := v.settle(ctx); err != nil {
+		return err
+	}
+	return v.lookAtIndex(ctx)
 }
 
 // verification audits shards of a board, first each by itself, then those together that may mend.
@@ -43,11 +47,17 @@ type verification struct {
 	due    rankcore.Position
 	each   func(rankcore.Audit, error)
 	open   []rankcore.Audit // findings that may mend
+	wrong  bool             // some shard does not count what it holds, or cannot be asked
 }
 
 func (v *verification) tell(found *rankcore.Audit, err error) {
 	v.a.note(v.board, found, err)
+	v.wrong = v.wrong || err != nil || slices.ContainsFunc(found.Drift, miscounted)
 	v.each(*found, err)
+}
+
+func miscounted(d rankcore.Drift) bool {
+	return !d.Repaired && (d.Kind == rankcore.DriftSegments || d.Kind == rankcore.DriftDamage)
 }
 
 // look audits one shard, and tells of it or keeps it open. It fails when ctx has ended.
@@ -67,6 +77,21 @@ func (v *verification) look(ctx context.Context, shard int) error {
 
 func ofPosition(d rankcore.Drift) bool {
 	return d.Kind == rankcore.DriftPosition || d.Kind == rankcore.DriftBehind
+}
+
+// lookAtIndex compares the count index with the shards, and tells only of what differs. It fails when ctx has ended.
+func (v *verification) lookAtIndex(ctx context.Context) error {
+	if v.a.index == nil || v.wrong {
+		return nil
+	}
+	drift, err := v.a.index.Audit(ctx, v.board, v.repair)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if len(drift) > 0 || err != nil {
+		v.tell(&rankcore.Audit{Shard: rankcore.AllShards, Drift: drift}, err)
+	}
+	return nil
 }
 
 // settle looks at the open findings until none is left or their time is over.

@@ -23,17 +23,12 @@ func newAggregate(o rankcore.Order, season rankcore.SeasonID, asOf time.Time, li
 	counts := map[int64]int64{}
 	for _, r := range list {
 		a.changed = append(a.changed, r.changed)
-		flat, _ := r.answers[0].([]any)
-		for i := 0; i+1 < len(flat); i += 2 {
-			g, err := keyOf(flat[i])
-			if err != nil {
-				return nil, err
-			}
-			n, err := keyOf(flat[i+1])
-			if err != nil {
-				return nil, err
-			}
-			counts[segmentKey(o, rankcore.Segment(g))] += n
+		segments, err := segmentsOfReading(o, r)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range segments {
+			counts[int64(g.Segment)] += g.Members
 		}
 	}
 	for key := range counts {

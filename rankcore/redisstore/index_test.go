@@ -172,6 +172,9 @@ func TestIndexAgreesWithShards(t *testing.T) {
 			if rapid.Bool().Draw(rt, "wait for it") {
 				x.ready(b)
 			}
+			if drift, err := x.index.Against(x.Store).Audit(t.Context(), b, false); len(drift) > 0 || err != nil {
+				rt.Fatalf("an audit finds %+v, %v", drift, err)
+			}
 			today := b.SeasonAt(rankcore.Day, time.Unix(0, w.at.Time)).ID
 			for _, season := range []rankcore.SeasonID{"all", today} {
 				for range 12 {

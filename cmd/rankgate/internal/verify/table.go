@@ -9,19 +9,19 @@ import (
 	"text/tabwriter"
 )
 
-// WriteTable writes what drifts, by shard, and the shards that could not be audited. Neighbours of which the same is
+// WriteTable writes what drifts, the count index first, then by shard, and the shards that could not be audited. Neighbours of which the same is
 // to be said share a row. It writes nothing when there are none.
 func WriteTable(w io.Writer, found []Finding) error {
 	found = slices.Clone(found)
-	slices.SortFunc(found, func(a, b Finding) int { return cmp.Compare(a.Shard, b.Shard) })
+	slices.SortFunc(found, func(a, b Finding) int { return cmp.Compare(a.shard(), b.shard()) })
 	var rows []row
 	for _, f := range found {
 		for _, text := range f.rows() {
-			if i := slices.IndexFunc(rows, func(r row) bool { return r.last == f.Shard-1 && r.text == text }); i >= 0 {
-				rows[i].last = f.Shard
+			if i := slices.IndexFunc(rows, func(r row) bool { return r.last >= 0 && r.last == f.shard()-1 && r.text == text }); i >= 0 {
+				rows[i].last = f.shard()
 				continue
 			}
-			rows = append(rows, row{f.Shard, f.Shard, text})
+			rows = append(rows, row{f.shard(), f.shard(), text})
 		}
 	}
 	if len(rows) == 0 {
@@ -31,12 +31,25 @@ func WriteTable(w io.Writer, found []Finding) error {
 	fmt.Fprintln(table, "SHARD\tDRIFT\tSEASON\tRECORDED\tCOUNTED\tSTATE\tDETAIL")
 	for _, r := range rows {
 		shards := strconv.Itoa(r.first)
-		if r.last > r.first {
+		switch {
+		case r.first == allShards:
+			shards = "all"
+		case r.last > r.first:
 			shards += "-" + strconv.Itoa(r.last)
 		}
 		fmt.Fprintf(table, "%s\t%s\n", shards, r.text)
 	}
 	return table.Flush()
+}
+
+// allShards is what a finding about the index is about.
+const allShards = -1
+
+func (f Finding) shard() int {
+	if f.Shard == nil {
+		return allShards
+	}
+	return *f.Shard
 }
 
 // row is what is said of the shards from first to last.
@@ -45,7 +58,7 @@ type row struct {
 	text        string
 }
 
-// rows are what the table says of a shard, without its number.
+// rows are what the table says of a finding, without its shard.
 func (f Finding) rows() (texts []string) {
 	for _, d := range f.Drift {
 		state := "found"

@@ -33,14 +33,14 @@ type Options struct {
 	AcceptLoss bool // with Repair: shards the log no longer reaches back to go on with what it has
 }
 
-// Finding is what the server says of one shard.
+// Finding is what the server says of one shard, or of the count index.
 type Finding struct {
-	Shard int
+	Shard *int // nil: the index
 	Drift []Drift
 	Error string // the shard could not be audited
 }
 
-// Drift is one thing in which a shard differs.
+// Drift is one thing in which a shard or the index differs.
 type Drift struct {
 	Kind, Season      string
 	Recorded, Counted int64

@@ -62,18 +62,19 @@ func TestAsk(t *testing.T) {
 func TestTable(t *testing.T) {
 	var out bytes.Buffer
 	found := []Finding{
-		{Shard: 9, Error: "no answer"},
-		{Shard: 10, Error: "no answer"},
-		{Shard: 8, Error: "no answer"},
-		{Shard: 12, Error: "no answer"},
-		{Shard: 3},
-		{Shard: 2, Drift: []Drift{{Kind: "behind", Recorded: 7, Counted: 9, Detail: "late"}, {Kind: "segments", Season: "all", Counted: 1, Repaired: true}}},
+		{Shard: new(9), Error: "no answer"},
+		{Shard: new(10), Error: "no answer"},
+		{Shard: new(8), Error: "no answer"},
+		{Shard: new(12), Error: "no answer"},
+		{Shard: new(3)},
+		{Shard: new(2), Drift: []Drift{{Kind: "behind", Recorded: 7, Counted: 9, Detail: "late"}, {Kind: "segments", Season: "all", Counted: 1, Repaired: true}}},
+		{Drift: []Drift{{Kind: "index", Season: "all", Recorded: 4, Counted: 5, Detail: "more"}}},
 	}
 	if err := WriteTable(&out, found); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		"SHARD DRIFT SEASON RECORDED COUNTED STATE DETAIL", "2 behind - 7 9 found late", "2 segments all 0 1 repaired", "8-10 - - - - not audited no answer", "12 - - - - not audited no answer",
+		"SHARD DRIFT SEASON RECORDED COUNTED STATE DETAIL", "all index all 4 5 found more", "2 behind - 7 9 found late", "2 segments all 0 1 repaired", "8-10 - - - - not audited no answer", "12 - - - - not audited no answer",
 	}
 	for i, line := range strings.Split(strings.TrimSpace(out.String()), "\n") {
 		if got := strings.Join(strings.Fields(line), " "); i >= len(want) || got != want[i] {
