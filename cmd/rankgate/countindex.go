@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
+
 	"rankgate/cmd/rankgate/internal/config"
+	"rankgate/rankcore"
 	"rankgate/rankcore/countindex"
 	"rankgate/rankcore/ingest"
 )
@@ -21,6 +24,21 @@ func auditedIndex(store coreStore, index *countindex.Index) ingest.AuditedIndex 
 		return nil
 	}
 	return index.Against(segmented)
+}
+
+// indexNews says what a board's exact ranks wait for, by its count index; it is empty when that is ready or there is none.
+func indexNews(index *countindex.Index) func(*rankcore.Board) string {
+	return func(b *rankcore.Board) string {
+		if index == nil {
+			return ""
+		}
+		st := index.State(b.ID)
+		if st.Ready {
+			return ""
+		}
+		return fmt.Sprintf("exact ranks are slower, as the count index is not ready: %s; %d members of %d of %d shards are counted",
+			st.Why, st.Members, st.Scanned, b.Shards)
+	}
 }
 
 // indexedShards is the store as appliers are to have it.

@@ -16,6 +16,7 @@ type health struct {
 	log      func() ingest.Health
 	store    *storeWatch
 	appliers map[rankcore.BoardID]func() ingest.ApplierStatus            // of this process
+	index    func(*rankcore.Board) string                                // what its exact ranks wait for; nil without appliers
 	progress func(rankcore.BoardID) (rankcore.Progress, time.Time, bool) // what is heard of all; nil in a core
 	reader   rankcore.Reader                                             // nil in a core
 }
@@ -74,7 +75,7 @@ func (h *health) logState() gateway.Dependency {
 func (h *health) applierState() gateway.Dependency {
 	worst := gateway.Dependency{State: gateway.OK}
 	for _, b := range h.boards {
-		d := h.boardState(b.ID)
+		d := h.boardState(b)
 		switch {
 		case d.State == gateway.OK && worst.State == gateway.OK && d.Detail != "":
 			worst.Detail = fmt.Sprintf("board %s: %s", b.ID, d.Detail)
@@ -88,9 +89,9 @@ func (h *health) applierState() gateway.Dependency {
 	return worst
 }
 
-func (h *health) boardState(id rankcore.BoardID) gateway.Dependency {
+func (h *health) boardState(b *rankcore.Board) gateway.Dependency {
 	var s ingest.ApplierStatus
-	status, here := h.appliers[id]
+	status, here := h.appliers[b.ID]
 	if here {
 		s = status()
 	}
@@ -106,7 +107,7 @@ func (h *health) boardState(id rankcore.BoardID) gateway.Dependency {
 	case h.progress == nil:
 		return gateway.Dependency{State: gateway.OK, Detail: "stands by while another core applies it"}
 	default:
-		heard, at, ok := h.progress(id)
+		heard, at, ok := h.progress(b.ID)
 		if !ok || time.Since(at) > silentFor {
 			return gateway.Dependency{State: gateway.Down, Detail: "no applier is heard"}
 		}
@@ -121,6 +122,8 @@ func (h *health) boardState(id rankcore.BoardID) gateway.Dependency {
 		return gateway.Dependency{State: gateway.Degraded, Detail: "reading the log"}
 	case p.ShardsOut > 0:
 		return gateway.Dependency{State: gateway.Degraded, Detail: fmt.Sprintf("%d shards do not follow", p.ShardsOut)}
+	case here && !s.StandsBy:
+		return gateway.Dependency{State: gateway.OK, Detail: h.index(b)}
 	}
 	return gateway.Dependency{State: gateway.OK}
 }

@@ -17,6 +17,7 @@ import (
 	"rankgate/gateway"
 	"rankgate/loadtest/servers"
 	"rankgate/rankcore"
+	"rankgate/rankcore/countindex"
 	"rankgate/rankcore/ingest"
 	"rankgate/rankcore/redisstore"
 )
@@ -44,6 +45,7 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 				boards:   []*rankcore.Board{{ID: "power"}},
 				log:      func() ingest.Health { return c.log },
 				store:    &storeWatch{},
+				index:    indexNews(nil),
 				appliers: map[rankcore.BoardID]func() ingest.ApplierStatus{"power": func() ingest.ApplierStatus { return c.applier }},
 			}
 			got := h.check(t.Context())
@@ -160,5 +162,24 @@ func TestUnfitStoreIsRefusedAtTheStart(t *testing.T) {
 	err := serve(ctx, cfg, streams{out: io.Discard, err: io.Discard}, started)
 	if err == nil || !strings.Contains(err.Error(), "noeviction") {
 		t.Errorf("serve: %v, want what to set", err)
+	}
+}
+
+// An index that is not ready is told, and is no fault.
+func TestHealthTellsOfTheCountIndex(t *testing.T) {
+	b := &rankcore.Board{ID: "power", Shards: 16}
+	fine := ingest.ApplierStatus{CaughtUp: time.Now(), Shards: map[string]int{"following": 16}}
+	h := health{
+		boards:   []*rankcore.Board{b},
+		appliers: map[rankcore.BoardID]func() ingest.ApplierStatus{"power": func() ingest.ApplierStatus { return fine }},
+		index:    indexNews(countindex.New(countindex.Config{Boards: []*rankcore.Board{b}})),
+	}
+	const want = "board power: exact ranks are slower, as the count index is not ready: "
+	if d := h.applierState(); d.State != gateway.OK || !strings.HasPrefix(d.Detail, want) || !strings.HasSuffix(d.Detail, "; 0 members of 0 of 16 shards are counted") {
+		t.Errorf("before it is built: %+v", d)
+	}
+	fine.StandsBy = true
+	if d := h.applierState(); strings.Contains(d.Detail, "index") {
+		t.Errorf("another core applies: %+v", d)
 	}
 }

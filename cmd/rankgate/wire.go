@@ -207,6 +207,7 @@ func (e *edge) wireCore(oplog *ingest.Log, leases *ingest.Leases, store coreStor
 		e.add("aggregate", heads.Run)
 		told = tellers{heads, announcer}
 	}
+	known.index = indexNews(index)
 	known.appliers = map[rankcore.BoardID]func() ingest.ApplierStatus{}
 	for _, b := range e.cfg.Boards {
 		applier := ingest.NewApplier(ingest.ApplierConfig{

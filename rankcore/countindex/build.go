@@ -26,6 +26,8 @@ const (
 
 	firstPause = 100 * time.Millisecond // from one failed building to the next; doubled each time, with as much again at random
 	mostPause  = time.Minute
+
+	tellEvery = 10 * time.Second // how far a building is
 )
 
 // Run builds the index of each board and does so again whenever it turns out not to hold, until ctx ends. It waits for
@@ -107,7 +109,7 @@ func (x *Index) build(ctx context.Context, b *board, source Source) error {
 	b.clear()
 	b.began = time.Now()
 	b.mu.Unlock()
-	without := 0
+	without, told := 0, b.began
 	for {
 		asked := b.open()
 		if len(asked) == 0 {
@@ -119,6 +121,11 @@ func (x *Index) build(ctx context.Context, b *board, source Source) error {
 		got, err := b.take(asked, answers)
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if time.Since(told) >= tellEvery {
+			told = time.Now()
+			st := x.State(b.ID)
+			x.log.Info("count index is being built", "board", string(b.ID), "members", st.Members, "shards", st.Scanned, "of", b.Shards)
 		}
 		rest := min(took, mostRest)
 		if got > 0 {
