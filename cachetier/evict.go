@@ -20,6 +20,7 @@ type boardStamps struct {
 	users   atomic.Uint64 // standings are not served
 	all     atomic.Uint64 // nothing is served
 	forgot  atomic.Int64  // when pages was last raised, or all; set before that; Unix nanoseconds
+	floor   atomic.Int64  // nothing older is shown, whatever the source falls back on; Unix nanoseconds
 	user    atomic.Pointer[[userStripes]atomic.Uint64]
 }
 
@@ -46,15 +47,6 @@ func (t *Tier) Evict(c rankcore.Change) {
 	}
 	raise(&b.changed, stamp)
 	t.metrics.invalidated(c)
-}
-
-// Floor makes sure that after it returned nothing is served for the board whose load began earlier.
-func (t *Tier) Floor(board rankcore.BoardID) {
-	if b := (*t.boards.Load())[board]; b != nil {
-		b.forgot.Store(time.Now().UnixNano())
-		raise(&b.all, t.clock.Add(1))
-		t.metrics.floors.Inc()
-	}
 }
 
 // Suspect has everything re-read before it is served again.

@@ -112,6 +112,12 @@ func (t *Tier) read(a ask) (page *rankcore.Page, standing *rankcore.Standing, er
 		}
 	}()
 	page, standing, err = a.of(ctx, t.source)
+	if page != nil {
+		page = t.pageAbove(a.key.board.ID, page)
+	}
+	if standing != nil {
+		standing = t.standingAbove(a.key.board.ID, standing)
+	}
 	if err != nil && !errors.Is(err, rankcore.ErrUnavailable) {
 		err = &rankcore.Unavailable{Reason: rankcore.CoreSlow, Cause: err} // the load's deadline is not the caller's
 	}

@@ -38,6 +38,7 @@ func (t *Tier) walk(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, 
 	if err != nil {
 		return nil, err
 	}
+	page = t.pageAbove(q.Board.ID, page)
 	if m := doubted(page.Meta, doubt); m != page.Meta {
 		page = page.With(m)
 	}
@@ -54,6 +55,7 @@ func (t *Tier) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Stan
 	if err != nil {
 		return nil, err
 	}
+	batch = t.batchAbove(q.Board.ID, batch)
 	if m := doubted(batch.Meta, doubt); m != batch.Meta {
 		batch = batch.With(m)
 	}

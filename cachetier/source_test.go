@@ -23,6 +23,7 @@ type core struct {
 	absent sync.Map // users that are not ranked
 	status atomic.Value
 	loads  atomic.Int64
+	asOf   time.Time // of its answers; zero: now
 	hold   atomic.Pointer[hold]
 }
 
@@ -83,6 +84,9 @@ func (c *core) meta(season rankcore.SeasonID) rankcore.Meta {
 	c.loads.Add(1)
 	status, _ := c.status.Load().(rankcore.Status)
 	meta := rankcore.Meta{Season: season, Status: status, AsOf: time.Now()}
+	if !c.asOf.IsZero() {
+		meta.AsOf = c.asOf
+	}
 	if status != rankcore.Fresh {
 		meta.Reason = rankcore.CoreDown
 	}
