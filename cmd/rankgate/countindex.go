@@ -3,10 +3,14 @@ package main
 import (
 	"fmt"
 
+	"github.com/nats-io/nats.go"
+
 	"rankgate/cmd/rankgate/internal/config"
 	"rankgate/rankcore"
+	"rankgate/rankcore/aggregate"
 	"rankgate/rankcore/countindex"
 	"rankgate/rankcore/ingest"
+	"rankgate/rankcore/redisstore"
 )
 
 // openIndex is nil in a process that applies nothing, and where the store is in this process and counts by itself.
@@ -47,4 +51,20 @@ func indexedShards(store ingest.Shards, index *countindex.Index) ingest.Shards {
 		return store
 	}
 	return index.Follow(store)
+}
+
+// openCounter is who tells the store how many members stand where: the index of this process, or the core's that
+// applies the board.
+func (e *edge) openCounter(index *countindex.Index, leases *ingest.Leases, casts *nats.Conn) redisstore.Counter {
+	switch {
+	case e.cfg.StoreURL == config.Embedded:
+		return nil
+	case alone(e.cfg):
+		return index
+	}
+	cfg := aggregate.CounterConfig{Conn: casts, Boards: e.cfg.Boards, Shards: shardsOf(e.cfg), Logger: e.log, Registerer: e.reg}
+	if index != nil {
+		cfg.Own, cfg.Leads = index, leases.Holds
+	}
+	return aggregate.NewCounter(cfg)
 }

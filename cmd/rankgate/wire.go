@@ -58,7 +58,7 @@ func wire(cfg *config.Config, auth gateway.ServiceAuth, at sockets, log *slog.Lo
 	}
 	leases := e.openLeases(oplog)
 	index := e.openIndex(leases)
-	store, watch, err := e.openStore(index)
+	store, watch, err := e.openStore(index, e.openCounter(index, leases, casts))
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (e *edge) openLog(server *ingest.Server) (*ingest.Log, error) {
 	return oplog, nil
 }
 
-func (e *edge) openStore(index *countindex.Index) (coreStore, *storeWatch, error) {
+func (e *edge) openStore(index *countindex.Index, counter redisstore.Counter) (coreStore, *storeWatch, error) {
 	if e.cfg.StoreURL == config.Embedded {
 		if err := keepDefinitions(filepath.Join(e.cfg.Data, "store"), e.cfg.Boards); err != nil {
 			return nil, nil, err
@@ -167,11 +167,7 @@ func (e *edge) openStore(index *countindex.Index) (coreStore, *storeWatch, error
 		return store, &storeWatch{}, nil
 	}
 	parts := degrade.NewParts(e.log, e.reg)
-	cfg := redisstore.Config{URL: e.cfg.StoreURL, Sentry: parts, Log: e.log, Registerer: e.reg}
-	if index != nil {
-		cfg.Counter = index
-	}
-	store, err := redisstore.New(cfg)
+	store, err := redisstore.New(redisstore.Config{URL: e.cfg.StoreURL, Sentry: parts, Counter: counter, Log: e.log, Registerer: e.reg})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -202,7 +198,7 @@ func (e *edge) wireCore(oplog *ingest.Log, leases *ingest.Leases, store coreStor
 	told := tellers{announcer}
 	if !alone(e.cfg) {
 		heads := aggregate.NewServer(aggregate.ServerConfig{
-			Conn: casts, Boards: e.cfg.Boards, Shards: shardsOf(e.cfg), Source: store, Logger: e.log, Registerer: e.reg,
+			Conn: casts, Boards: e.cfg.Boards, Shards: shardsOf(e.cfg), Source: store, Index: index, Logger: e.log, Registerer: e.reg,
 		})
 		e.add("aggregate", heads.Run)
 		told = tellers{heads, announcer}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -14,15 +13,9 @@ import (
 	"rankgate/rankcore"
 )
 
-const (
-	// askWithin bounds how long the core is waited for: one reading apart from the last, and the reading. What is left
-	// of a reader's patience is for the shards.
-	askWithin = 150 * time.Millisecond
-	// The core is not asked for so long after nobody listened, or it did not answer in time: twice as long each time in
-	// a row that it did not.
-	firstRest = 100 * time.Millisecond
-	maxRest   = time.Second
-)
+// askWithin bounds how long the core is waited for: one reading apart from the last, and the reading. What is left of a
+// reader's patience is for the shards.
+const askWithin = 150 * time.Millisecond
 
 // ClientConfig describes a client.
 type ClientConfig struct {
@@ -47,10 +40,9 @@ type Client struct {
 
 // asked is what a client knows of one board.
 type asked struct {
-	rest atomic.Int64 // the core is not asked before; Unix nanoseconds
+	rest rest
 
-	mu   sync.Mutex // guards what follows
-	late int        // answers in a row
+	mu   sync.Mutex // guards seen
 	seen map[rankcore.SeasonID]sighting
 }
 
@@ -82,7 +74,7 @@ func (c *Client) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, 
 	b := c.boards[q.Board.ID]
 	switch {
 	case b == nil || q.Offset+max(q.Limit, 0) > q.Board.Head:
-	case began.UnixNano() < b.rest.Load():
+	case b.rest.resting(began):
 		c.metrics.resting.Inc()
 	default:
 		page, err := c.ask(ctx, b, q, began)
@@ -122,16 +114,16 @@ func (c *Client) ask(ctx context.Context, b *asked, q rankcore.TopQuery, began t
 	case err == nil:
 	case errors.Is(err, nats.ErrNoResponders):
 		c.metrics.unheard.Inc()
-		b.unanswered(false)
+		b.rest.unanswered(false)
 		return nil, err
 	default:
 		c.metrics.late.Inc()
 		if ctx.Err() == nil { // or it was the asker who left
-			b.unanswered(true)
+			b.rest.unanswered(true)
 		}
 		return nil, err
 	}
-	b.answered()
+	b.rest.answered()
 	h, err := decodeHead(m.Data)
 	if err != nil {
 		c.metrics.refused.Inc()
@@ -156,24 +148,6 @@ func (c *Client) ask(ctx context.Context, b *asked, q rankcore.TopQuery, began t
 		page.Entries = h.entries[q.Offset:]
 	}
 	return page, nil
-}
-
-// unanswered puts the next question off: nobody listened, or nobody answered in time.
-func (b *asked) unanswered(late bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	rest := firstRest
-	if late {
-		rest = min(firstRest<<min(b.late, 8), maxRest)
-		b.late++
-	}
-	b.rest.Store(time.Now().Add(rest).UnixNano())
-}
-
-func (b *asked) answered() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.late = 0
 }
 
 // since is when the rows must have been read at the earliest: after what the question asks for, and not before what

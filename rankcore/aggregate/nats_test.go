@@ -213,7 +213,7 @@ func TestShardsAreReadWhereTheCoreIsNoHelp(t *testing.T) {
 	if got := version(); got != 0 || counted(t, client.metrics.unheard) == 0 {
 		t.Errorf("version %d, and nobody was found to be away", got)
 	}
-	client.boards["power"].rest.Store(0)
+	client.boards["power"].rest.until.Store(0)
 	old.change(t, 1)
 	if got := answers(t, client, top).Version.Seq; got != 1 {
 		t.Fatalf("version %d", got)

@@ -33,6 +33,7 @@ type ServerConfig struct {
 	Boards     []*rankcore.Board
 	Shards     string                // names the shards, in letters and digits: clients of others are not answered
 	Source     rankcore.Reader       // the shards
+	Index      Index                 // nil: nothing is told about counts
 	Every      time.Duration         // 0: DefaultEvery
 	Logger     *slog.Logger          // nil: silent
 	Registerer prometheus.Registerer // nil: no metrics
@@ -41,11 +42,12 @@ type ServerConfig struct {
 // Server answers for the boards that this process applies. It is told by the applier what changed (Announce), how far
 // it is (Progress) and that it has stopped (Withdraw), each before anybody else is. Safe for concurrent use.
 type Server struct {
-	cfg     ServerConfig
-	metrics *serverMetrics
-	boards  map[rankcore.BoardID]*board // fixed
-	wake    chan struct{}               // a board has begun or stopped to be applied here
-	places  chan struct{}               // atOnce of them
+	cfg         ServerConfig
+	metrics     *serverMetrics
+	boards      map[rankcore.BoardID]*board // fixed
+	wake        chan struct{}               // a board has begun or stopped to be applied here
+	rowPlaces   chan struct{}               // atOnce of them
+	countPlaces chan struct{}               // countAtOnce of them
 
 	ctx  context.Context // Run's; set before the first question
 	work sync.WaitGroup
@@ -55,7 +57,7 @@ type Server struct {
 type board struct {
 	*rankcore.Board
 	state boardState
-	sub   *nats.Subscription // only Run touches it
+	subs  []*nats.Subscription // only Run touches them
 
 	mu      sync.Mutex // guards seasons
 	seasons map[rankcore.SeasonID]*readings
@@ -71,7 +73,7 @@ func NewServer(cfg ServerConfig) *Server {
 	}
 	s := &Server{
 		cfg: cfg, metrics: newServerMetrics(cfg.Registerer), boards: make(map[rankcore.BoardID]*board, len(cfg.Boards)),
-		wake: make(chan struct{}, 1), places: make(chan struct{}, atOnce),
+		wake: make(chan struct{}, 1), rowPlaces: make(chan struct{}, atOnce), countPlaces: make(chan struct{}, countAtOnce),
 	}
 	for _, b := range cfg.Boards {
 		s.boards[b.ID] = &board{Board: b, seasons: map[rankcore.SeasonID]*readings{}}
@@ -120,17 +122,15 @@ func (s *Server) Run(ctx context.Context) error {
 	}()
 	for {
 		for id, b := range s.boards {
-			if leads := b.state.isLeading(); leads == (b.sub != nil) {
+			if leads := b.state.isLeading(); leads == (len(b.subs) > 0) {
 				continue
 			} else if !leads {
 				b.unsubscribe()
 				continue
 			}
-			sub, err := s.cfg.Conn.Subscribe(headSubject(s.cfg.Shards, id), func(m *nats.Msg) { s.take(b, m) })
-			if err != nil {
+			if err := s.subscribe(b); err != nil {
 				return fmt.Errorf("subscribe to questions about board %s: %w", id, err)
 			}
-			b.sub = sub
 		}
 		select {
 		case <-ctx.Done():
@@ -140,24 +140,49 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 }
 
-func (b *board) unsubscribe() {
-	if b.sub != nil {
-		_ = b.sub.Unsubscribe() // the connection may be closed already
-		b.sub = nil
+func (s *Server) subscribe(b *board) error {
+	takes := map[string]func(*board, *nats.Msg){headSubject(s.cfg.Shards, b.ID): s.take}
+	if s.cfg.Index != nil {
+		takes[countSubject(s.cfg.Shards, b.ID)] = s.takeCount
 	}
+	for subject, take := range takes {
+		sub, err := s.cfg.Conn.Subscribe(subject, func(m *nats.Msg) { take(b, m) })
+		if err != nil {
+			return err
+		}
+		b.subs = append(b.subs, sub)
+	}
+	return nil
 }
 
-// take answers a question beside the others.
-func (s *Server) take(b *board, m *nats.Msg) {
-	arrived := time.Now()
+func (b *board) unsubscribe() {
+	for _, sub := range b.subs {
+		_ = sub.Unsubscribe() // the connection may be closed already
+	}
+	b.subs = nil
+}
+
+// errCrowded: there is no place for one more question.
+var errCrowded = errors.New("too many questions at once")
+
+// beside runs answer beside others, where there is a place.
+func (s *Server) beside(places chan struct{}, answer func()) bool {
 	select {
-	case s.places <- struct{}{}:
+	case places <- struct{}{}:
 	default:
-		s.refuse(m, errors.New("too many questions at once"))
-		return
+		return false
 	}
 	s.work.Go(func() {
-		defer func() { <-s.places }()
+		defer func() { <-places }()
+		answer()
+	})
+	return true
+}
+
+// take answers a question for rows beside the others.
+func (s *Server) take(b *board, m *nats.Msg) {
+	arrived := time.Now()
+	answer := func() {
 		payload, err := s.answer(b, m.Data, arrived)
 		if err != nil {
 			s.refuse(m, err)
@@ -165,7 +190,10 @@ func (s *Server) take(b *board, m *nats.Msg) {
 		}
 		s.metrics.answered.Inc()
 		_ = m.Respond(payload) // unanswered, the asker reads the shards itself
-	})
+	}
+	if !s.beside(s.rowPlaces, answer) {
+		s.refuse(m, errCrowded)
+	}
 }
 
 func (s *Server) refuse(m *nats.Msg, because error) {

@@ -1,0 +1,144 @@
+package aggregate
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"rankgate/rankcore"
+)
+
+// countSubject is asked how many members of a board stand where.
+func countSubject(shards string, id rankcore.BoardID) string {
+	return "rankgate.count." + shards + "." + string(id)
+}
+
+// What a question about counts asks for.
+const (
+	askAbove    = 1
+	askNth      = 2
+	askSegments = 3
+)
+
+// More answers to a question about counts than refused, which is that the core's index is not ready, and answered.
+const (
+	moved   = 2 // the user's shard has changed since it was read
+	unknown = 3 // this cannot be told now; another question may
+)
+
+const (
+	maxSeasonName = 64
+	maxQuestion   = 128 // bytes: a season's name and four numbers
+)
+
+// question is about one season. What its kind does not ask for is zero.
+type question struct {
+	kind    byte
+	season  rankcore.SeasonID
+	n       int64 // the key of a user, or which member
+	shard   int   // the user's
+	changed rankcore.Position
+}
+
+func encodeQuestion(q question) []byte {
+	to := append(make([]byte, 0, maxQuestion), version, q.kind)
+	to = binary.AppendUvarint(to, uint64(len(q.season)))
+	to = append(to, q.season...)
+	to = binary.AppendVarint(to, q.n)
+	to = binary.AppendUvarint(to, uint64(q.shard))
+	return appendPosition(to, q.changed)
+}
+
+func decodeQuestion(data []byte) (q question, err error) {
+	if len(data) < 2 || len(data) > maxQuestion || data[0] != version {
+		return q, fmt.Errorf("%d bytes that are no question of version %d", len(data), version)
+	}
+	q.kind = data[1]
+	r := reader{rest: data[2:]}
+	q.season = rankcore.SeasonID(r.bytes(string(r.rest)))
+	q.n = r.varint()
+	shard := r.uvarint()
+	q.changed = r.position()
+	if r.garbled || len(r.rest) > 0 || q.kind < askAbove || q.kind > askSegments || len(q.season) > maxSeasonName || shard >= rankcore.MaxShards {
+		return q, fmt.Errorf("a garbled question of kind %d", q.kind)
+	}
+	q.shard = int(shard)
+	return q, nil
+}
+
+func appendPosition(to []byte, p rankcore.Position) []byte {
+	return binary.AppendVarint(binary.AppendUvarint(to, p.Seq), p.Time)
+}
+
+func (r *reader) position() rankcore.Position {
+	seq := r.uvarint()
+	return rankcore.Position{Seq: seq, Time: r.varint()}
+}
+
+// count is a number of members.
+func (r *reader) count() int64 {
+	n := r.uvarint()
+	if n > math.MaxInt64 {
+		r.garbled, n = true, 0
+	}
+	return int64(n)
+}
+
+func appendAbove(to []byte, a rankcore.Above) []byte {
+	to = binary.AppendUvarint(to, uint64(a.Before))
+	to = binary.AppendUvarint(to, uint64(a.Tied))
+	to = binary.AppendUvarint(to, uint64(a.Total))
+	return appendPosition(to, a.Version)
+}
+
+func (r *reader) above() (a rankcore.Above) {
+	a.Before, a.Tied, a.Total = r.count(), r.count(), r.count()
+	a.Version = r.position()
+	r.garbled = r.garbled || a.Before > a.Total || a.Tied > a.Total-a.Before
+	return a
+}
+
+func appendSegments(to []byte, c rankcore.SegmentCounts) []byte {
+	to = binary.AppendUvarint(to, uint64(c.Total))
+	to = appendPosition(to, c.Version)
+	to = binary.AppendUvarint(to, uint64(len(c.Changed)))
+	for _, p := range c.Changed {
+		to = appendPosition(to, p)
+	}
+	to = binary.AppendUvarint(to, uint64(len(c.Segments)))
+	for _, g := range c.Segments {
+		to = binary.AppendVarint(to, int64(g.Segment))
+		to = binary.AppendUvarint(to, uint64(g.Members))
+	}
+	return to
+}
+
+// segments are counts that add up, of segments one after the other.
+func (r *reader) segments() (c rankcore.SegmentCounts) {
+	c.Total, c.Version = r.count(), r.position()
+	c.Changed = make([]rankcore.Position, r.length())
+	for i := range c.Changed {
+		c.Changed[i] = r.position()
+	}
+	c.Segments = make([]rankcore.SegmentCount, r.length())
+	left, last := c.Total, int64(math.MinInt32)-1
+	for i := range c.Segments {
+		g, n := r.varint(), r.count()
+		r.garbled = r.garbled || g <= last || g > math.MaxInt32 || n > left
+		c.Segments[i] = rankcore.SegmentCount{Segment: rankcore.Segment(g), Members: n}
+		left, last = left-n, g
+	}
+	r.garbled = r.garbled || left != 0
+	return c
+}
+
+// length is how many things of two numbers each follow.
+func (r *reader) length() int {
+	n := r.uvarint()
+	if n > uint64(len(r.rest))/2 {
+		r.garbled, r.rest, n = true, nil, 0
+	}
+	return int(n)
+}
+
+func appendKey(to []byte, key int64) []byte { return binary.AppendVarint(to, key) }
