@@ -82,8 +82,10 @@ type wound struct {
 	before int               // operations of the step then
 }
 
-// read takes what the session has, through the mark.
+// read takes what the session has, through the mark. That there is nothing more is said of a request that may have been
+// sent before the mark was stored, and is believed of the next one only.
 func (m *mending) read(ctx context.Context, ss *session) error {
+	idle := false
 	for {
 		var entries []entry
 		reached := false
@@ -92,9 +94,14 @@ func (m *mending) read(ctx context.Context, ss *session) error {
 			if err != nil {
 				return err
 			}
+			if e == nil && !idle {
+				idle = true
+				continue
+			}
 			if e == nil || e.Seq > m.until.Seq {
 				return errNotProven
 			}
+			idle = false
 			reached = e.Position == m.until
 			entries = append(entries, *e)
 			size += len(e.data)

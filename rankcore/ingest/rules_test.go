@@ -263,6 +263,30 @@ func TestNoRebaseWithoutTheProbe(t *testing.T) {
 	}
 }
 
+// A mark that takes long to be stored, as on a slow disk, comes after the request that was under way has ended with nothing.
+func TestAMarkThatTakesLongIsReadAllTheSame(t *testing.T) {
+	_, a, _ := applierOn(t, 1)
+	mend := &mending{a: a, rd: newReader(a.board, time.Time{}), until: publish(t, a.stream, a.board, `{"v":1,"mark":"tick"}`)}
+	ss, err := a.stream.open(t.Context(), a.board.ID, from{seq: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ss.close()
+	if err := mend.read(t.Context(), ss); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() string {
+		if !ss.ready() {
+			return "the request goes on"
+		}
+		return ""
+	})
+	mend.until = publish(t, a.stream, a.board, `{"v":1,"mark":"tick"}`)
+	if err := mend.read(t.Context(), ss); err != nil {
+		t.Errorf("the mark is there, and was not found: %v", err)
+	}
+}
+
 // R16: what was trimmed is not lost; and what is there is neither.
 func TestTrimmedOrFoundIsNotRebased(t *testing.T) {
 	_, a, m := applierOn(t, 1)
