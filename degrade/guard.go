@@ -163,6 +163,9 @@ func (g *Guard) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Stand
 		return settled(g, standing, last, g.snapshots.rank(q), metaOfStanding), nil
 	case err == nil:
 		g.standings.keep(k, standing, standing.Meta)
+		if last, ok := g.standings.last(k, maxAge(q.Board)); ok && stillTrue(last, standing) {
+			return last, nil
+		}
 		return standing, nil
 	case errors.Is(err, rankcore.ErrNotRanked):
 		g.standings.forget(k) // a removed user must not come back in the next outage
@@ -177,6 +180,12 @@ func (g *Guard) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Stand
 		return shown, nil
 	}
 	return &rankcore.Standing{Meta: updating(q.Season, why), User: q.User}, nil
+}
+
+// stillTrue reports whether the last answer was true later than the core's new one, of the same version of the season. An
+// estimate rests on counts that were read a while ago; after an exact rank it would turn as_of back, and knows less.
+func stillTrue(last, now *rankcore.Standing) bool {
+	return now.Status == rankcore.Fresh && last.AsOf.After(now.AsOf) && last.Version == now.Version && last.Score == now.Score
 }
 
 func updating(season rankcore.SeasonID, reason rankcore.Reason) rankcore.Meta {

@@ -160,3 +160,34 @@ func TestAnswersAreNotMixedUp(t *testing.T) {
 		}
 	}
 }
+
+// An estimate rests on counts that were read a while ago. After an exact rank of the same version it would turn as_of
+// back, and know less; when something has changed since, it is the answer.
+func TestAnEstimateDoesNotTurnAsOfBack(t *testing.T) {
+	core, now := newSickable(), time.Now()
+	answer := func(asOf time.Time, seq uint64, p rankcore.Precision) {
+		core.rank = func(_ context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
+			m := rankcore.Meta{Season: q.Season, Status: rankcore.Fresh, AsOf: asOf, Version: rankcore.Position{Seq: seq, Time: int64(seq)}}
+			return &rankcore.Standing{Meta: m, User: q.User, Score: 3, Precision: p}, nil
+		}
+	}
+	g := NewGuard(Config{Source: core})
+	ask := func() *rankcore.Standing {
+		t.Helper()
+		s, err := g.Rank(t.Context(), rankcore.RankQuery{Board: board, Season: "all", User: "abe"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	answer(now, 5, rankcore.Exact)
+	exact := ask()
+	answer(now.Add(-300*time.Millisecond), 5, rankcore.Approx)
+	if s := ask(); s != exact {
+		t.Errorf("%v as of %v after an answer of the same version as of %v", s.Precision, s.AsOf, exact.AsOf)
+	}
+	answer(now.Add(-300*time.Millisecond), 6, rankcore.Approx)
+	if s := ask(); s.Version.Seq != 6 {
+		t.Errorf("version %v, want the one that has what changed", s.Version)
+	}
+}
