@@ -43,7 +43,9 @@ func (r indexedRig) spoil(user string, from, to int) {
 	r.t.Helper()
 	r.redis.Do("EVAL", `
 		redis.call("ZADD", KEYS[1], "XX", -ARGV[3], ARGV[1])
-		redis.call("HINCRBY", KEYS[2], ARGV[2], -1)
+		if redis.call("HINCRBY", KEYS[2], ARGV[2], -1) == 0 then
+			redis.call("HDEL", KEYS[2], ARGV[2]) -- a shard keeps no zeros, and an audit would find one
+		end
 		redis.call("HINCRBY", KEYS[2], ARGV[3], 1)`,
 		"2", r.key(0, "all:main"), r.key(0, "all:segment"), user, fmt.Sprint(from), fmt.Sprint(to))
 }
