@@ -15,7 +15,7 @@ NATS  := $(BIN)/nats-server
 COUNTS := .cache/npm/package/counts.json
 
 # Two cores under the race detector: packages one after another starve no test of its deadline.
-TEST_FLAGS ?= -race -p 2 -timeout 10m
+TEST_FLAGS ?= -race -p 2 -timeout 25m
 
 .PHONY: build
 build: ## build bin/rankgate and bin/loadtest
