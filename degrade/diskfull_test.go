@@ -6,36 +6,15 @@ import (
 	"bytes"
 	"log/slog"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"rankgate/loadtest/servers"
 	"rankgate/rankcore"
 )
-
-// full makes the kernel break off every write to a file at so many bytes, as a full disk does, until the test ends
-// or room is called. It is the whole process's limit, so no such test runs beside another.
-func full(t *testing.T, bytes uint64) (room func()) {
-	t.Helper()
-	signal.Ignore(syscall.SIGXFSZ)
-	var was syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
-		t.Fatal(err)
-	}
-	limit := func(l syscall.Rlimit) {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
-			t.Fatal(err)
-		}
-	}
-	limit(syscall.Rlimit{Cur: bytes, Max: was.Max})
-	room = func() { limit(was) }
-	t.Cleanup(room)
-	return room
-}
 
 func TestFullDiskIsToldOnceAndCostsNoAnswer(t *testing.T) {
 	dir, core, registry := t.TempDir(), newHeads(), prometheus.NewRegistry()
@@ -64,7 +43,7 @@ func TestFullDiskIsToldOnceAndCostsNoAnswer(t *testing.T) {
 		return ""
 	}
 	take("before")
-	room := full(t, 100)
+	room := servers.FullDisk(t, 100)
 	for range 3 {
 		take("while")
 	}

@@ -12,19 +12,22 @@ import (
 // that every breaker has opened and tried again.
 const hurtFor = 3 * time.Second
 
-// redisAway kills Redis for a while.
-func redisAway(ctx context.Context, t *trial) {
-	t.rig.redis.Kill()
+// away kills a server for a while.
+func (t *trial) away(ctx context.Context, server *servers.Process) {
+	server.Kill()
 	t.wait(ctx, hurtFor)
-	t.rig.redis.Restart()
+	server.Restart()
 }
 
-// redisSilent stops its clock for a while.
-func redisSilent(ctx context.Context, t *trial) {
-	t.rig.redis.Freeze()
+// silent stops a server's clock for a while.
+func (t *trial) silent(ctx context.Context, server *servers.Process) {
+	server.Freeze()
 	t.wait(ctx, hurtFor)
-	t.rig.redis.Thaw()
+	server.Thaw()
 }
+
+func redisAway(ctx context.Context, t *trial)   { t.away(ctx, t.rig.redis.Process) }
+func redisSilent(ctx context.Context, t *trial) { t.silent(ctx, t.rig.redis.Process) }
 
 // redisSlow has every reply come 200 ms later.
 func redisSlow(ctx context.Context, t *trial) {
@@ -65,19 +68,8 @@ func redisReadOnly(ctx context.Context, t *trial) {
 	t.rig.redis.Do("REPLICAOF", "NO", "ONE")
 }
 
-// logAway kills the log's server for a while.
-func logAway(ctx context.Context, t *trial) {
-	t.rig.nats.Kill()
-	t.wait(ctx, hurtFor)
-	t.rig.nats.Restart()
-}
-
-// logSilent stops its clock for a while.
-func logSilent(ctx context.Context, t *trial) {
-	t.rig.nats.Freeze()
-	t.wait(ctx, hurtFor)
-	t.rig.nats.Thaw()
-}
+func logAway(ctx context.Context, t *trial)   { t.away(ctx, t.rig.nats.Process) }
+func logSilent(ctx context.Context, t *trial) { t.silent(ctx, t.rig.nats.Process) }
 
 // bothAway kills Redis and the log's server for a while.
 func bothAway(ctx context.Context, t *trial) {
@@ -88,19 +80,13 @@ func bothAway(ctx context.Context, t *trial) {
 
 // masterAway kills one of the cluster's masters, which nobody replaces.
 func masterAway(ctx context.Context, t *trial) {
-	m := t.master()
-	m.Kill()
-	t.wait(ctx, hurtFor)
-	m.Restart()
+	t.away(ctx, t.master().Process)
 	t.rig.cluster.AwaitOK(t.rig.host)
 }
 
 // masterSilent stops the clock of one of the cluster's masters.
 func masterSilent(ctx context.Context, t *trial) {
-	m := t.master()
-	m.Freeze()
-	t.wait(ctx, hurtFor)
-	m.Thaw()
+	t.silent(ctx, t.master().Process)
 	t.rig.cluster.AwaitOK(t.rig.host)
 }
 

@@ -7,34 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
+	"rankgate/loadtest/servers"
 	"rankgate/rankcore"
 )
-
-// fullDisk makes the kernel break off every write to a file at so many bytes, as a full disk does, until the test
-// ends or room is called. It is the whole process's limit, so no such test runs beside another.
-func fullDisk(t *testing.T, bytes uint64) (room func()) {
-	t.Helper()
-	signal.Ignore(syscall.SIGXFSZ)
-	var was syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
-		t.Fatal(err)
-	}
-	limit := func(l syscall.Rlimit) {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
-			t.Fatal(err)
-		}
-	}
-	limit(syscall.Rlimit{Cur: bytes, Max: was.Max})
-	room = func() { limit(was) }
-	t.Cleanup(room)
-	return room
-}
 
 // A full disk costs what is written meanwhile, which is told, and nothing that was confirmed; once there is room the
 // log goes on by itself, the appliers too.
@@ -62,7 +41,7 @@ func TestFullDisk(t *testing.T) {
 	defer running(t, applier.Run)()
 
 	mustAppend(t, l, b, add("0", "alice", 1))
-	room := fullDisk(t, 64<<10)
+	room := servers.FullDisk(t, 64<<10)
 	confirmed := int64(1)
 	for i := 1; ; i++ {
 		if _, err := l.Append(t.Context(), b, []rankcore.Op{add(strconv.Itoa(i), "alice", 1), add(strconv.Itoa(i), strings.Repeat("x", 200), 1)}); err != nil {

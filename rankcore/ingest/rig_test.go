@@ -197,16 +197,18 @@ func (h *heard) Withdraw(rankcore.BoardID) {
 // eventually waits until ok answers nothing; what it answers last is the failure.
 func eventually(t *testing.T, ok func() string) {
 	t.Helper()
-	give := time.Now().Add(patience)
+	look, late := time.NewTicker(5*time.Millisecond), time.After(patience)
+	defer look.Stop()
 	for {
 		wrong := ok()
 		if wrong == "" {
 			return
 		}
-		if time.Now().After(give) {
+		select {
+		case <-look.C:
+		case <-late:
 			t.Fatalf("not within %v: %s", patience, wrong)
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
 

@@ -19,13 +19,41 @@ import (
 	"rankgate/rankcore/storetest"
 )
 
-// indexed is a store with a count index, and steps on their way through it. It runs until the test ends.
-type indexed struct {
+// followed is a store that is read once its count index answers, and whose steps go through the index.
+type followed struct {
 	*redisstore.Store
+	countindex.Follower
+	await func(*rankcore.Board)
+}
+
+func (f *followed) Positions(ctx context.Context, b *rankcore.Board) []rankcore.StepResult {
+	return f.Follower.Positions(ctx, b)
+}
+
+func (f *followed) Apply(ctx context.Context, b *rankcore.Board, steps []rankcore.Step) []rankcore.StepResult {
+	return f.Follower.Apply(ctx, b, steps)
+}
+
+func (f *followed) Reset(ctx context.Context, b *rankcore.Board, shard int) error {
+	return f.Follower.Reset(ctx, b, shard)
+}
+
+func (f *followed) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
+	f.await(q.Board)
+	return f.Store.Rank(ctx, q)
+}
+
+func (f *followed) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
+	f.await(q.Board)
+	return f.Store.Top(ctx, q)
+}
+
+// indexed is a store with a count index of its own. It runs until the test ends.
+type indexed struct {
+	followed
 	tb    testing.TB
 	index *countindex.Index
 	steps heldSteps
-	countindex.Follower
 }
 
 // heldSteps is a store whose answers to steps can be kept back.
@@ -46,6 +74,7 @@ func (h *heldSteps) Apply(ctx context.Context, b *rankcore.Board, steps []rankco
 func openIndexed(tb testing.TB, url string, boards ...*rankcore.Board) *indexed {
 	tb.Helper()
 	x := &indexed{tb: tb, index: countindex.New(countindex.Config{Boards: boards})}
+	x.await = x.ready
 	var err error
 	x.Store, err = redisstore.New(redisstore.Config{
 		URL: url, ReadTimeout: patience, StepTimeout: patience, Log: slog.New(slog.DiscardHandler), Counter: x.index,
@@ -80,28 +109,6 @@ func (x *indexed) ready(b *rankcore.Board) {
 		<-time.After(time.Millisecond)
 	}
 	x.tb.Fatalf("no index of board %s: %+v", b.ID, x.index.State(b.ID))
-}
-
-func (x *indexed) Positions(ctx context.Context, b *rankcore.Board) []rankcore.StepResult {
-	return x.Follower.Positions(ctx, b)
-}
-
-func (x *indexed) Apply(ctx context.Context, b *rankcore.Board, steps []rankcore.Step) []rankcore.StepResult {
-	return x.Follower.Apply(ctx, b, steps)
-}
-
-func (x *indexed) Reset(ctx context.Context, b *rankcore.Board, shard int) error {
-	return x.Follower.Reset(ctx, b, shard)
-}
-
-func (x *indexed) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
-	x.ready(q.Board)
-	return x.Store.Rank(ctx, q)
-}
-
-func (x *indexed) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
-	x.ready(q.Board)
-	return x.Store.Top(ctx, q)
 }
 
 // TestStoreWithIndex: an index must not change an answer.

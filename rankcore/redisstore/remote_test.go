@@ -23,17 +23,18 @@ import (
 
 // remote is a gateway's store, and the core whose count index it asks over NATS. Steps go through the core.
 type remote struct {
-	*redisstore.Store // the gateway's
-	core              *indexed
-	counter           *aggregate.Counter
-	server            *aggregate.Server
-	asked             *prometheus.Registry
-	found             map[rankcore.BoardID]bool
+	followed // its store is the gateway's, its follower the core's
+	core     *indexed
+	counter  *aggregate.Counter
+	server   *aggregate.Server
+	asked    *prometheus.Registry
+	found    map[rankcore.BoardID]bool
 }
 
 func openRemote(tb testing.TB, redis, url string, boards ...*rankcore.Board) *remote {
 	tb.Helper()
 	r := &remote{core: openIndexed(tb, redis, boards...), asked: prometheus.NewRegistry(), found: map[rankcore.BoardID]bool{}}
+	r.Follower, r.await = r.core.Follower, r.ready
 	r.server = aggregate.NewServer(aggregate.ServerConfig{Conn: connect(tb, url), Boards: boards, Shards: "here", Source: r.core.Store, Index: r.core.index})
 	r.counter = aggregate.NewCounter(aggregate.CounterConfig{Conn: connect(tb, url), Boards: boards, Shards: "here", Registerer: r.asked})
 	var err error
@@ -108,28 +109,6 @@ func (r *remote) ready(b *rankcore.Board) {
 	if r.core.ready(b); !r.found[b.ID] {
 		r.find(b)
 	}
-}
-
-func (r *remote) Positions(ctx context.Context, b *rankcore.Board) []rankcore.StepResult {
-	return r.core.Positions(ctx, b)
-}
-
-func (r *remote) Apply(ctx context.Context, b *rankcore.Board, steps []rankcore.Step) []rankcore.StepResult {
-	return r.core.Apply(ctx, b, steps)
-}
-
-func (r *remote) Reset(ctx context.Context, b *rankcore.Board, shard int) error {
-	return r.core.Reset(ctx, b, shard)
-}
-
-func (r *remote) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
-	r.ready(q.Board)
-	return r.Store.Rank(ctx, q)
-}
-
-func (r *remote) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
-	r.ready(q.Board)
-	return r.Store.Top(ctx, q)
 }
 
 // TestStoreWithRemoteIndex: a core's index must not change an answer.
