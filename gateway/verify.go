@@ -70,6 +70,9 @@ func (g *Gateway) verify(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if len(c.Request().Body()) > 0 { // flags in it would be taken for asked, and are not
+		return badRequest.because("A verification takes no body: say repair=true and accept_loss=true in the query")
+	}
 	if !g.verifying.CompareAndSwap(false, true) {
 		return verifyRunning.because("One board is verified at a time; try again when it is done.")
 	}

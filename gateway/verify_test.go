@@ -86,6 +86,7 @@ func TestVerify(t *testing.T) {
 	e.down = nil
 	e.call("POST", "/v1/boards/power/verify?repair=yes", "").problem(badRequest)
 	e.call("POST", "/v1/boards/power/verify?accept_loss=true", "").problem(badRequest)
+	e.call("POST", "/v1/boards/power/verify", `{"repair":true}`).problem(badRequest)
 	e.call("POST", "/v1/boards/nothing/verify", "").problem(unknownBoard)
 	e.call("GET", "/v1/boards/power/verify", "").problem(wrongMethod)
 }

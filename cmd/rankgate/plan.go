@@ -31,7 +31,7 @@ It asks no server. Each figure stands with its formula, so that another constant
 			return err
 		}
 		if !cmd.Flags().Changed("active") {
-			l.Active = l.Users / 10
+			l.Active = max(l.Users, 0) / 10
 		}
 		if !cmd.Flags().Changed("users") { // cobra's own check comes too late to be a wrong use
 			return errors.New("say how many --users")

@@ -70,7 +70,7 @@ func (x *Index) keep(ctx context.Context, b *board, source Source) {
 		if ctx.Err() != nil {
 			return
 		}
-		x.log.Warn("the count index is built anew; until then ranks are counted on the shards", "board", string(b.ID), "because", err, "in", pause)
+		x.log.Warn("the count index is built anew; until then ranks are counted on the shards", "board", string(b.ID), "because", err, "in", pause.String())
 		select {
 		case <-time.After(pause + rand.N(pause)):
 		case <-ctx.Done():

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -9,17 +10,21 @@ import (
 
 // origins takes origins as browsers write them, since they are compared to the letter.
 func (d *draft) origins(texts []string) error {
+	var wrong []string
 	for i, text := range texts {
 		switch {
 		case text == AnyOrigin && len(texts) > 1:
-			return fmt.Errorf("%q means every origin, so it stands alone", AnyOrigin)
+			wrong = append(wrong, fmt.Sprintf("%q means every origin, so it stands alone", AnyOrigin))
 		case text != AnyOrigin && !isOrigin(text):
-			return fmt.Errorf("%q is not an origin such as https://example.com: scheme and host in lower case, a port that is not the scheme's own, and no path", text)
+			wrong = append(wrong, fmt.Sprintf("%q is not an origin such as https://example.com: scheme and host in lower case, a port that is not the scheme's own, and no path", text))
 		case slices.Contains(texts[:i], text):
-			return fmt.Errorf("%q is given twice", text)
+			wrong = append(wrong, fmt.Sprintf("%q is given twice", text))
 		}
 	}
 	d.Origins = texts
+	if len(wrong) > 0 {
+		return errors.New(strings.Join(wrong, "; "))
+	}
 	return nil
 }
 

@@ -34,3 +34,13 @@ func TestStoreURLs(t *testing.T) {
 		}
 	}
 }
+
+// A list is looked through to its end.
+func TestEveryWrongOriginIsTold(t *testing.T) {
+	_, err := config.Load(config.Source{File: write(t, `cors: { origins: ["game.example", "*", "https://a.b/path"] }`)})
+	for _, want := range []string{`"game.example" is not`, `"*" means every`, `"https://a.b/path" is not`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s too", err, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -45,18 +46,21 @@ type Load struct {
 
 // Check reports everything that is wrong with the load.
 func (l Load) Check() error {
-	var errs []error
+	var list []string
 	wrong := func(bad bool, format string, args ...any) {
 		if bad {
-			errs = append(errs, fmt.Errorf(format, args...))
+			list = append(list, fmt.Sprintf(format, args...))
 		}
 	}
 	wrong(l.Users < 1 || l.Users > 1e12, "users: %d is not within 1..10^12", l.Users)
-	wrong(l.Active < 0 || l.Active > l.Users, "active: %d is not within 0 and the number of users", l.Active)
+	wrong(l.Active < 0 || l.Active > max(l.Users, 0), "active: %d is not within 0 and the number of users", l.Active)
 	wrong(l.IDSize < 1 || l.IDSize > 256, "id-bytes: %d is not within 1..256", l.IDSize)
 	wrong(!(l.Writes >= 0 && l.Writes <= 1e9), "writes: %v is not within 0..10^9", l.Writes)
 	wrong(!(l.Reads >= 0 && l.Reads <= 1e9), "reads: %v is not within 0..10^9", l.Reads)
-	return errors.Join(errs...)
+	if len(list) > 0 {
+		return errors.New(strings.Join(list, "; "))
+	}
+	return nil
 }
 
 // Needs is what a load needs.
