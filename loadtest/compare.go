@@ -33,6 +33,7 @@ type Comparison struct {
 
 	season rankcore.SeasonID // under comparison
 	found  []Difference
+	placed places
 }
 
 // expiryMargin keeps seasons out of the comparison that may be retired while it runs.
@@ -49,7 +50,7 @@ func (c *Comparison) Once(ctx context.Context) ([]Difference, error) {
 	c.found = nil
 	users := c.Oracle.Users()
 	for _, want := range c.Oracle.Standings(now(), expiryMargin) {
-		c.season = want.Season
+		c.season, c.placed = want.Season, places{}
 		if err := c.top(ctx, want); err != nil {
 			return nil, err
 		}
@@ -61,6 +62,7 @@ func (c *Comparison) Once(ctx context.Context) ([]Difference, error) {
 				return nil, err
 			}
 		}
+		c.line(want)
 	}
 	return c.found, nil
 }
@@ -114,10 +116,20 @@ func (c *Comparison) top(ctx context.Context, want Standings) error {
 		right := want.Rows[min(from, len(want.Rows)):min(from+q.Limit, len(want.Rows))]
 		c.expect(fmt.Sprintf("rows of the top from %d on", from), len(page.Entries), len(right))
 		for i, e := range page.Entries[:min(len(page.Entries), len(right))] {
-			c.expect(fmt.Sprintf("row %d of the top", from+i), row(e), row(right[i]))
+			c.row(from+i, e, right[i], want)
 		}
 	}
 	return nil
+}
+
+// row compares a row of the top. Who of a tie it shows is for line to judge where whoever came first stands ahead.
+func (c *Comparison) row(i int, got, right rankcore.Entry, want Standings) {
+	what := fmt.Sprintf("row %d of the top", i)
+	if c.Board.Ties == rankcore.TiesFirst {
+		c.place(what, got.User, got.Rank, want.Members[got.User])
+		right.User, right.Rank = got.User, int64(i+1)
+	}
+	c.expect(what, row(got), row(right))
 }
 
 // row is all of an entry that clients are told.
@@ -139,13 +151,21 @@ func (c *Comparison) rank(ctx context.Context, u rankcore.UserID, want Standings
 	c.expect(fmt.Sprintf("score of %q", u), got.Score, member.Score)
 	c.expect(fmt.Sprintf("total for %q", u), got.Total, int64(len(want.Rows)))
 	if got.Precision == rankcore.Exact {
+		if c.Board.Ties == rankcore.TiesFirst {
+			c.place(fmt.Sprintf("rank of %q", u), u, got.Rank, member)
+			member.Rank, member.Worse = got.Rank, int64(len(want.Rows))-got.Rank
+		}
 		c.expect(fmt.Sprintf("rank of %q", u), got.Rank, member.Rank)
 		c.expect(fmt.Sprintf("tie of %q", u), got.Tied, member.Tied)
 		c.percentile(fmt.Sprintf("percentile of %q", u), got.Percentile, member.Worse, len(want.Rows))
 		return nil
 	}
+	last := member.Rank // the last place the user may have
+	if c.Board.Ties == rankcore.TiesFirst {
+		last += member.Tied - 1
+	}
 	c.expect(fmt.Sprintf("precision for %q", u), got.Precision, rankcore.Approx)
-	if member.Rank < got.Low || member.Rank > got.High || got.Rank < got.Low || got.Rank > got.High {
+	if last < got.Low || member.Rank > got.High || got.Rank < got.Low || got.Rank > got.High {
 		c.expect(fmt.Sprintf("bounds for %q", u), fmt.Sprintf("%d within %d..%d", got.Rank, got.Low, got.High), fmt.Sprint(member.Rank))
 	}
 	return nil

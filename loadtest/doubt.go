@@ -11,7 +11,8 @@ import (
 
 // Doubt is about the operations acknowledged by a log that was then set back: shards that had taken some of
 // them in keep these, the others are gone. Both a shard and a writer go by the log's order, so each user has the first
-// of them and lacks the last. How many a user has can only be told from what the board shows.
+// of them and lacks the last. How many a user has can only be told from what the board shows. Sequences of the log come
+// back, so nobody can say who reached a score first by an operation in doubt or later.
 type Doubt struct {
 	oracle *Oracle
 	past   *Oracle // as it was before the operations in doubt
@@ -102,7 +103,7 @@ func (o *Oracle) shows(u rankcore.UserID, seasons []rankcore.SeasonID) Shown {
 func (o *Oracle) copy() *Oracle {
 	c := NewOracle(o.board)
 	for id, s := range o.seasons {
-		c.seasons[id] = &oracleSeason{s.span, maps.Clone(s.scores)}
+		c.seasons[id] = &oracleSeason{s.span, maps.Clone(s.scores), maps.Clone(s.arrived)}
 	}
 	c.hidden, c.users = maps.Clone(o.hidden), maps.Clone(o.users)
 	for u, m := range o.memory {
@@ -123,10 +124,12 @@ func (o *Oracle) take(u rankcore.UserID, from *Oracle) {
 	o.users[u], o.hidden[u] = true, from.hidden[u]
 	for _, s := range o.seasons {
 		delete(s.scores, u)
+		delete(s.arrived, u)
 	}
 	for _, s := range from.seasons {
 		if score, ranked := s.scores[u]; ranked {
-			o.season(s.span).scores[u] = score
+			season := o.season(s.span)
+			season.scores[u], season.arrived[u] = score, s.arrived[u]
 		}
 	}
 	o.memory[u] = maps.Clone(from.memory[u])

@@ -32,7 +32,7 @@ type GateConfig struct {
 	Still  bool   // it has a still board too
 }
 
-// StartGate starts the binary with boards that have between them both orders, all kinds of update and every season.
+// StartGate starts the binary with boards that have between them both orders, both rules for ties, all kinds of update and every season.
 func StartGate(host servers.Host, cfg GateConfig) *Gate {
 	host.Helper()
 	binary, err := filepath.Abs(cfg.Binary)
@@ -67,8 +67,8 @@ func (g *Gate) config(dir string, cfg GateConfig) string {
 		for _, s := range b.Seasons {
 			seasons = append(seasons, s.String())
 		}
-		fmt.Fprintf(&text, "  %s: { order: %v, update: %v, shards: %d, seasons: [%s], timezone: %v, head: %d }\n",
-			b.ID, b.Order, b.Update, b.Shards, strings.Join(seasons, ", "), b.Location, b.Head)
+		fmt.Fprintf(&text, "  %s: { order: %v, update: %v, ties: %v, shards: %d, seasons: [%s], timezone: %v, head: %d }\n",
+			b.ID, b.Order, b.Update, b.Ties, b.Shards, strings.Join(seasons, ", "), b.Location, b.Head)
 	}
 	return text.String()
 }
@@ -122,9 +122,11 @@ func faultBoards() []*rankcore.Board {
 			},
 		}
 	}
+	last := board("last", rankcore.Desc, rankcore.UpdateSet, rankcore.All, rankcore.Day)
+	last.Ties = rankcore.TiesFirst
 	return []*rankcore.Board{
 		board("sums", rankcore.Desc, rankcore.UpdateAdd, rankcore.All, rankcore.Day, rankcore.Week, rankcore.Month),
 		board("times", rankcore.Asc, rankcore.UpdateBest, rankcore.All),
-		board("last", rankcore.Desc, rankcore.UpdateSet, rankcore.All, rankcore.Day),
+		last,
 	}
 }

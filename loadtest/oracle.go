@@ -20,11 +20,14 @@ type Oracle struct {
 	users   map[rankcore.UserID]bool                // everybody ever named
 	memory  map[rankcore.UserID]map[string]opMemory // by id
 	doubt   *Doubt                                  // nil: none
+	moment  int64                                   // counts what was sent and what was acknowledged
+	told    int64                                   // operations of which is known how they were sent
 }
 
 type oracleSeason struct {
 	span
-	scores map[rankcore.UserID]int64
+	scores  map[rankcore.UserID]int64
+	arrived map[rankcore.UserID]arrival // those with a score, when they reached it
 }
 
 type opMemory struct {
@@ -43,9 +46,15 @@ func NewOracle(b *rankcore.Board) *Oracle {
 // Apply folds one acknowledged operation. stored is when the log took it, for which the time of its
 // acknowledgement does: what depends on the difference, such as an id sent again right at the horizon or an
 // operation without a time around midnight, has no place in a workload.
+//
+// Where whoever came first stands ahead, only Sending tells who did.
 func (o *Oracle) Apply(op rankcore.Op, stored time.Time) rankcore.Outcome {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.apply(op, stored, unknownArrival)
+}
+
+func (o *Oracle) apply(op rankcore.Op, stored time.Time, arrived arrival) rankcore.Outcome {
 	o.users[op.User] = true
 	if o.doubt != nil {
 		o.doubt.ops[op.User] = append(o.doubt.ops[op.User], storedOp{op, stored})
@@ -72,7 +81,7 @@ func (o *Oracle) Apply(op rankcore.Op, stored time.Time) rankcore.Outcome {
 		changed = o.remove(op.User, stored)
 	default:
 		var inRange bool
-		if changed, inRange = o.score(op, stored); !inRange {
+		if changed, inRange = o.score(op, stored, arrived); !inRange {
 			return rankcore.OutOfRange
 		}
 	}
@@ -88,6 +97,7 @@ func (o *Oracle) remove(u rankcore.UserID, stored time.Time) (changed bool) {
 	for _, s := range o.seasons {
 		if _, ranked := s.scores[u]; ranked && s.keptAt(stored) {
 			delete(s.scores, u)
+			delete(s.arrived, u)
 			changed = true
 		}
 	}
@@ -96,7 +106,7 @@ func (o *Oracle) remove(u rankcore.UserID, stored time.Time) (changed bool) {
 
 // score changes the user's score in every kept season that contains the operation, or in none if it
 // would leave the range in one of them.
-func (o *Oracle) score(op rankcore.Op, stored time.Time) (changed, inRange bool) {
+func (o *Oracle) score(op rankcore.Op, stored time.Time, arrived arrival) (changed, inRange bool) {
 	at := op.At
 	if at.IsZero() {
 		at = stored
@@ -122,14 +132,16 @@ func (o *Oracle) score(op rankcore.Op, stored time.Time) (changed, inRange bool)
 		result[s] = score
 	}
 	for s, score := range result {
-		s.scores[op.User] = score
+		if old, ranked := s.scores[op.User]; !ranked || old != score {
+			s.scores[op.User], s.arrived[op.User] = score, arrived
+		}
 	}
 	return changed, true
 }
 
 func (o *Oracle) season(s span) *oracleSeason {
 	if o.seasons[s.id] == nil {
-		o.seasons[s.id] = &oracleSeason{s, map[rankcore.UserID]int64{}}
+		o.seasons[s.id] = &oracleSeason{s, map[rankcore.UserID]int64{}, map[rankcore.UserID]arrival{}}
 	}
 	return o.seasons[s.id]
 }

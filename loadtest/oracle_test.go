@@ -35,6 +35,8 @@ func newBoard(change ...func(*rankcore.Board)) *rankcore.Board {
 	return b
 }
 
+func first(b *rankcore.Board) { b.Update, b.Ties = rankcore.UpdateSet, rankcore.TiesFirst }
+
 func everySeason(b *rankcore.Board) {
 	b.Seasons = []rankcore.SeasonKind{rankcore.All, rankcore.Day, rankcore.Week, rankcore.Month}
 }
@@ -72,6 +74,7 @@ func TestOracleAgreesWithARightServer(t *testing.T) {
 		"set, decimals":          newBoard(func(b *rankcore.Board) { b.Update, b.Scale = rankcore.UpdateSet, 2 }),
 		"best, lowest first":     newBoard(func(b *rankcore.Board) { b.Update, b.Order = rankcore.UpdateBest, rankcore.Asc }),
 		"every season, in Paris": newBoard(everySeason, func(b *rankcore.Board) { b.Location = paris }),
+		"whoever came first":     newBoard(first),
 		"a top of 7":             newBoard(func(b *rankcore.Board) { b.Head = 7 }),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,6 +154,69 @@ func TestOracleCatches(t *testing.T) {
 				t.Log(found[0])
 			}
 		})
+	}
+}
+
+// The same where whoever came first stands ahead. Not every order of a tie can be told from outside, so any of some seeds
+// will do.
+func TestOracleCatchesWhoDidNotComeFirst(t *testing.T) {
+	for name, mutate := range map[string]func(*stub){
+		"ties by name": func(s *stub) { s.arrival = func(rankcore.Arrival) rankcore.Arrival { return 0 } },
+		"the last one ahead": func(s *stub) {
+			s.arrival = func(a rankcore.Arrival) rankcore.Arrival { return ^a }
+		},
+		"the same score again moves back": func(s *stub) { s.moved = true },
+		"ties that share": func(s *stub) {
+			s.shown = func(rows []rankcore.Entry) { rankcore.TiesShared.SetRanks(rows, 0, 0) }
+		},
+		"a rank of its own twice": func(s *stub) {
+			s.shown = func(rows []rankcore.Entry) { rows[len(rows)-1].Rank-- }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(5) {
+				s := newStub(newBoard(first))
+				mutate(s)
+				if found := drive(t, s, seed); len(found) > 0 {
+					t.Log(found[0])
+					return
+				}
+			}
+			t.Error("not caught")
+		})
+	}
+}
+
+// What was acknowledged before another was sent came first, and so did what the same writer sent first; else nobody knows.
+func TestOracleKnowsWhoSurelyCameFirst(t *testing.T) {
+	b := newBoard(first)
+	set := func(u rankcore.UserID, to rankcore.Score) rankcore.Op {
+		return rankcore.Op{User: u, Kind: rankcore.OpSet, Value: to}
+	}
+	now := time.Now()
+	for _, c := range []struct {
+		shown string // the tie from its first member on
+		right bool
+	}{
+		{"a b c d e", true}, {"a b d c e", true}, {"d a b c e", true},
+		{"b a c d e", false}, {"a b c e d", false}, {"a d b e c", false}, {"e a b c d", false},
+	} {
+		oracle := loadtest.NewOracle(b)
+		one, two := oracle.Sending(1), oracle.Sending(2)
+		one.Acked([]rankcore.Op{set("a", 1), set("b", 7), set("a", 7), set("b", 1), set("b", 7)}, now)
+		one = oracle.Sending(1)
+		two.Acked([]rankcore.Op{set("d", 7)}, now)
+		one.Acked([]rankcore.Op{set("c", 7), set("b", 7)}, now)
+		oracle.Sending(2).Acked([]rankcore.Op{set("e", 7)}, now)
+		s := newStub(b)
+		s.scores["all"], s.arrived["all"] = map[rankcore.UserID]rankcore.Score{}, map[rankcore.UserID]rankcore.Arrival{}
+		for i, u := range strings.Fields(c.shown) {
+			s.scores["all"][rankcore.UserID(u)], s.arrived["all"][rankcore.UserID(u)] = 7, rankcore.Arrival(i)
+		}
+		comparison := loadtest.Comparison{Board: b, Oracle: oracle, Reader: s.client(t), Precision: rankcore.Exact}
+		if found, err := comparison.Once(t.Context()); err != nil || (len(found) == 0) != c.right {
+			t.Errorf("%s: %v, %v; right is %v", c.shown, found, err, c.right)
+		}
 	}
 }
 

@@ -24,14 +24,17 @@ type stub struct {
 	asked atomic.Int64
 
 	// Set before the first request.
-	broken func(op *rankcore.Op, n int) int                // how often the n-th operation counts; 1 is right
-	order  func(ops []rankcore.Op)                         // changes the order within a batch
-	ill    bool                                            // reads answer 503
-	shown  func(rows []rankcore.Entry)                     // changes the rows of a season before they are shown
-	reply  func(w http.ResponseWriter, n int64) (cut bool) // before or instead of the answer to the n-th write
+	broken  func(op *rankcore.Op, n int) int                // how often the n-th operation counts; 1 is right
+	order   func(ops []rankcore.Op)                         // changes the order within a batch
+	ill     bool                                            // reads answer 503
+	shown   func(rows []rankcore.Entry)                     // changes the rows of a season before they are shown
+	arrival func(rankcore.Arrival) rankcore.Arrival         // changes when a score was reached
+	moved   bool                                            // a score that is set again is reached anew
+	reply   func(w http.ResponseWriter, n int64) (cut bool) // before or instead of the answer to the n-th write
 
 	mu      sync.Mutex // guards all below
 	scores  map[rankcore.SeasonID]map[rankcore.UserID]rankcore.Score
+	arrived map[rankcore.SeasonID]map[rankcore.UserID]rankcore.Arrival
 	hidden  map[rankcore.UserID]bool
 	memory  map[rankcore.OpKey]bool
 	taken   int
@@ -40,9 +43,10 @@ type stub struct {
 
 func newStub(b *rankcore.Board) *stub {
 	return &stub{
-		board:  b,
-		scores: map[rankcore.SeasonID]map[rankcore.UserID]rankcore.Score{},
-		hidden: map[rankcore.UserID]bool{}, memory: map[rankcore.OpKey]bool{},
+		board:   b,
+		scores:  map[rankcore.SeasonID]map[rankcore.UserID]rankcore.Score{},
+		arrived: map[rankcore.SeasonID]map[rankcore.UserID]rankcore.Arrival{},
+		hidden:  map[rankcore.UserID]bool{}, memory: map[rankcore.OpKey]bool{},
 	}
 }
 
@@ -152,9 +156,24 @@ func (s *stub) score(op rankcore.Op, now time.Time) {
 	for id, value := range next {
 		if s.scores[id] == nil {
 			s.scores[id] = map[rankcore.UserID]rankcore.Score{}
+			s.arrived[id] = map[rankcore.UserID]rankcore.Arrival{}
+		}
+		if old, had := s.scores[id][op.User]; had && old == value && !s.moved {
+			continue
 		}
 		s.scores[id][op.User] = value
+		if s.board.Ties == rankcore.TiesFirst {
+			s.arrived[id][op.User] = s.reached()
+		}
 	}
+}
+
+// reached is the arrival of the operation that is taken.
+func (s *stub) reached() rankcore.Arrival {
+	if s.arrival != nil {
+		return s.arrival(rankcore.Arrival(s.taken))
+	}
+	return rankcore.Arrival(s.taken)
 }
 
 // rows is a whole season, ranked.
@@ -162,13 +181,13 @@ func (s *stub) rows(season rankcore.SeasonID) []rankcore.Entry {
 	var rows []rankcore.Entry
 	for u, score := range s.scores[season] {
 		if !s.hidden[u] {
-			rows = append(rows, rankcore.Entry{User: u, Score: score})
+			rows = append(rows, rankcore.Entry{User: u, Score: score, Arrival: s.arrived[season][u]})
 		}
 	}
 	slices.SortFunc(rows, s.board.Order.Compare)
 	for i := range rows {
 		rows[i].Rank = int64(i + 1)
-		if i > 0 && rows[i].Score == rows[i-1].Score {
+		if i > 0 && rows[i].Score == rows[i-1].Score && s.board.Ties == rankcore.TiesShared {
 			rows[i].Rank = rows[i-1].Rank
 		}
 	}
@@ -210,6 +229,9 @@ func (s *stub) rank(w http.ResponseWriter, r *http.Request) {
 		if s.board.Order.Better(rows[i].Score, e.Score) {
 			worse++
 		}
+	}
+	if s.board.Ties == rankcore.TiesFirst {
+		worse = int64(len(rows)) - rows[i].Rank
 	}
 	fmt.Fprintf(w, `{%s,"user":%s,"score":%s,"rank":%d,"precision":"exact","tied":%d,"percentile":%v}`, s.meta(r, len(rows)),
 		quoted(user), s.number(rows[i].Score), rows[i].Rank, tied, rankcore.Percentile(worse, int64(len(rows))))

@@ -82,12 +82,13 @@ func (w *Witness) follows(before, e rankcore.Entry, place int64) string {
 	if w.Board.Order == rankcore.Asc {
 		ahead = before.Score < e.Score
 	}
+	shares := w.Board.Ties == rankcore.TiesShared
 	switch {
 	case !tied && !ahead:
 		return fmt.Sprintf("%v stands behind %v", e, before)
-	case tied && (before.User >= e.User || before.Rank != e.Rank):
+	case tied && shares && (before.User >= e.User || before.Rank != e.Rank):
 		return fmt.Sprintf("%v and %v tie, but not by rank and name", before, e)
-	case !tied && e.Rank != place:
+	case (!tied || !shares) && e.Rank != place:
 		return fmt.Sprintf("rank %d at place %d", e.Rank, place)
 	}
 	return ""

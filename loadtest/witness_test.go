@@ -81,6 +81,16 @@ func TestWitnessOfPages(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.why, got, c.want)
 		}
 	}
+	cameFirst := loadtest.Witness{Board: newBoard(first), Ledger: loadtest.NewLedger()}
+	for want, rows := range map[string][]rankcore.Entry{
+		"":         {row(1, "b", 9), row(2, "a", 9), row(3, "c", 4)},
+		"at place": {row(1, "a", 9), row(1, "b", 9)},
+	} {
+		page := &rankcore.Page{Meta: rankcore.Meta{Status: rankcore.Fresh, Total: 3}, Entries: rows}
+		if got := cameFirst.Page(page, 0); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("whoever came first: %q, want %q", got, want)
+		}
+	}
 	asc := loadtest.Witness{Board: newBoard(func(b *rankcore.Board) { b.Order = rankcore.Asc })}
 	page := &rankcore.Page{Meta: rankcore.Meta{Status: rankcore.Fresh, Total: 2}, Entries: []rankcore.Entry{row(1, "b", 1), row(2, "a", 2)}}
 	if got := asc.Page(page, 0); got != "" {

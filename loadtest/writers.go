@@ -111,13 +111,12 @@ func (w *Writers) one(ctx context.Context, s *source) error {
 	if w.Ledger != nil {
 		w.Ledger.Sent(s.probe(), s.level)
 	}
+	sending := w.Oracle.Sending(s.writer)
 	if err := w.deliver(ctx, ops); err != nil {
 		return err
 	}
 	at := w.now()
-	for _, op := range ops {
-		w.Oracle.Apply(op, at)
-	}
+	sending.Acked(ops, at)
 	if w.Ledger != nil {
 		w.Ledger.Acked(s.probe(), time.Now())
 	}
