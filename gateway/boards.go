@@ -12,35 +12,60 @@ import (
 
 // boardAnswer is a board's definition and how it stands.
 type boardAnswer struct {
-	Board            rankcore.BoardID  `json:"board"`
-	Order            rankcore.Order    `json:"order"`
-	Update           rankcore.Update   `json:"update"`
-	Ties             rankcore.Ties     `json:"ties"`
-	Scale            int               `json:"scale"`
-	Shards           int               `json:"shards"`
-	Timezone         string            `json:"timezone"`
-	Head             int               `json:"head"`
-	ExactDepth       int64             `json:"exact_depth"`
-	DedupeSeconds    float64           `json:"dedupe_seconds"`
-	FreshnessSeconds float64           `json:"freshness_seconds"`
-	Seasons          []seasonAnswer    `json:"seasons"`
-	Season           rankcore.SeasonID `json:"season"`
-	Status           rankcore.Status   `json:"status"`
-	Reason           rankcore.Reason   `json:"reason,omitempty"`
-	AsOf             string            `json:"as_of"`
-	Version          string            `json:"version"`
-	Total            *int64            `json:"total"` // null while updating
-	Message          string            `json:"message,omitempty"`
+	Board            rankcore.BoardID `json:"board"`
+	Order            rankcore.Order   `json:"order"`
+	Update           rankcore.Update  `json:"update"`
+	Ties             rankcore.Ties    `json:"ties"`
+	Scale            int              `json:"scale"`
+	Shards           int              `json:"shards"`
+	Timezone         string           `json:"timezone"`
+	Head             int              `json:"head"`
+	ExactDepth       int64            `json:"exact_depth"`
+	DedupeSeconds    float64          `json:"dedupe_seconds"`
+	FreshnessSeconds float64          `json:"freshness_seconds"`
+	Seasons          []seasonAnswer   `json:"seasons"`
+	countAnswer                       // of the season asked about
+	Message          string           `json:"message,omitempty"`
 
 	cache *header // Cache-Status
 }
 
 // seasonAnswer is a running season. The season without an end has no times.
 type seasonAnswer struct {
-	Season   rankcore.SeasonID   `json:"season"`
+	countAnswer
 	Kind     rankcore.SeasonKind `json:"kind"`
 	StartsAt *time.Time          `json:"starts_at,omitempty"`
 	EndsAt   *time.Time          `json:"ends_at,omitempty"`
+}
+
+// countAnswer is how many members a season has, and how far that is to be believed.
+type countAnswer struct {
+	Season  rankcore.SeasonID `json:"season"`
+	Status  rankcore.Status   `json:"status"`
+	Reason  rankcore.Reason   `json:"reason,omitempty"`
+	AsOf    string            `json:"as_of"`
+	Version string            `json:"version"`
+	Total   *int64            `json:"total"` // null while updating
+}
+
+func countOf(m *rankcore.Meta) countAnswer {
+	a := countAnswer{
+		Season: m.Season, Status: m.Status, Reason: m.Reason,
+		AsOf: m.AsOf.UTC().Format("2006-01-02T15:04:05.000Z"), Version: m.Version.String(),
+	}
+	if m.Status != rankcore.Updating {
+		a.Total = &m.Total
+	}
+	return a
+}
+
+// counts are all that is said of the board's seasons.
+func (a *boardAnswer) counts() []countAnswer {
+	all := []countAnswer{a.countAnswer}
+	for _, s := range a.Seasons {
+		all = append(all, s.countAnswer)
+	}
+	return all
 }
 
 // describeBoard answers GET /v1/boards/{board}.
@@ -66,11 +91,13 @@ func sendBoards(c *fiber.Ctx, body any, boards ...boardAnswer) error {
 	acceptVaries.set(&c.Response().Header)
 	keep := "no-cache"
 	for i := range boards {
-		if boards[i].Status != rankcore.Fresh && strictly(c) {
-			return refuseStale(boards[i].Status, boards[i].Reason)
-		}
-		if boards[i].Status == rankcore.Updating {
-			keep = "no-store"
+		for _, count := range boards[i].counts() {
+			if count.Status != rankcore.Fresh && strictly(c) {
+				return refuseStale(count.Status, count.Reason)
+			}
+			if count.Status == rankcore.Updating {
+				keep = "no-store"
+			}
 		}
 	}
 	c.Set(fiber.HeaderCacheControl, keep)
@@ -106,29 +133,43 @@ func (g *Gateway) listBoards(c *fiber.Ctx) error {
 	}{answers[:n]}, answers[:n]...)
 }
 
+// boardAnswer asks about all running seasons at once, and about the one that is asked for, which may be past.
 func (g *Gateway) boardAnswer(b *rankcore.Board, season rankcore.SeasonID, since, now time.Time) boardAnswer {
-	m := g.readTop(rankcore.TopQuery{Board: b, Season: season, Since: since}, now).Meta
+	counts := make([]rankcore.Meta, len(b.Seasons)+1)
+	asked := &counts[len(b.Seasons)]
+	var wait sync.WaitGroup
+	ask := func(m *rankcore.Meta, season rankcore.SeasonID) {
+		*m = g.readTop(rankcore.TopQuery{Board: b, Season: season, Since: since}, now).Meta
+		m.Season = season
+	}
+	running := make([]seasonAnswer, len(b.Seasons))
+	for i, k := range b.Seasons {
+		s := b.SeasonAt(k, now)
+		if k != rankcore.All {
+			start, end := s.Start.UTC(), s.End.UTC()
+			running[i].StartsAt, running[i].EndsAt = &start, &end
+		}
+		running[i].Kind = k
+		if s.ID == season {
+			asked = &counts[i]
+		}
+		wait.Go(func() { ask(&counts[i], s.ID) })
+	}
+	if asked == &counts[len(b.Seasons)] {
+		ask(asked, season)
+	}
+	wait.Wait()
+	for i := range running {
+		running[i].countAnswer = countOf(&counts[i])
+	}
 	a := boardAnswer{
 		Board: b.ID, Order: b.Order, Update: b.Update, Ties: b.Ties, Scale: b.Scale, Shards: b.Shards,
 		Timezone: b.Location.String(), Head: b.Head, ExactDepth: b.ExactDepth,
 		DedupeSeconds: b.Dedupe.Seconds(), FreshnessSeconds: b.Freshness.Seconds(),
-		Season: season, Status: m.Status, Reason: m.Reason,
-		AsOf: m.AsOf.UTC().Format("2006-01-02T15:04:05.000Z"), Version: m.Version.String(),
-		cache: cacheStatus(&m),
+		Seasons: running, countAnswer: countOf(asked), cache: cacheStatus(asked),
 	}
-	if m.Status == rankcore.Updating {
+	if asked.Status == rankcore.Updating {
 		a.Message = "ranking updating"
-	} else {
-		a.Total = &m.Total
-	}
-	for _, k := range b.Seasons {
-		s := b.SeasonAt(k, now)
-		running := seasonAnswer{Season: s.ID, Kind: k}
-		if k != rankcore.All {
-			start, end := s.Start.UTC(), s.End.UTC()
-			running.StartsAt, running.EndsAt = &start, &end
-		}
-		a.Seasons = append(a.Seasons, running)
 	}
 	return a
 }

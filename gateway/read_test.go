@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -237,6 +238,11 @@ func TestBoards(t *testing.T) {
 	if len(seasons) != 2 || day["season"] != "day:"+time.Now().UTC().Format("2006-01-02") ||
 		!strings.HasSuffix(day["ends_at"].(string), "T00:00:00Z") || !strings.HasSuffix(day["starts_at"].(string), "T00:00:00Z") {
 		t.Errorf("seasons %v", seasons)
+	}
+	for _, season := range seasons {
+		if s := season.(map[string]any); fmt.Sprintf("%v %v", s["total"], s["status"]) != "1 fresh" || s["as_of"] == nil {
+			t.Errorf("season %v", s)
+		}
 	}
 	count := func(path string) int { return len(e.get(path).want(200).json()["boards"].([]any)) }
 	if count("/v1/boards") != 3 || count("/v1/boards?season=day") != 1 || count("/v1/boards?season=month") != 0 {
