@@ -80,7 +80,7 @@ func ParseUsers(body []byte) ([]UserID, error) {
 	case errors.As(err, &wrong):
 		return nil, wrong
 	case err != nil || s.peek() != 0 || s.at < len(s.text):
-		return nil, &BodyError{"not valid JSON: " + usersWanted}
+		return nil, s.unwanted(usersWanted)
 	case len(users) == 0:
 		return nil, &BodyError{"no users: " + usersWanted}
 	}

@@ -2,6 +2,7 @@ package rankcore
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -16,6 +17,11 @@ type scanner struct {
 }
 
 var errJSON = errors.New("not valid JSON")
+
+// unwanted says where a body stops being what is wanted, be it broken or well-formed.
+func (s *scanner) unwanted(wanted string) error {
+	return &BodyError{fmt.Sprintf("not the JSON that is wanted, from byte %d on: %s", s.at, wanted)}
+}
 
 const maxDepth = 64
 

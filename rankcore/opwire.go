@@ -124,7 +124,7 @@ func (p *opParser) body(logged bool) error {
 		return err
 	})
 	if err == nil && p.peek() != 0 || errors.Is(err, errJSON) {
-		err = &BodyError{"not valid JSON"}
+		err = p.unwanted(opsWanted)
 	}
 	switch {
 	case err != nil:

@@ -61,6 +61,9 @@ func exportBoard(ctx context.Context, io streams, format string, o exporter.Opti
 		return err
 	}
 	sum, err := exporter.Walk(ctx, o, out.Write)
+	if err != nil && sum.Rows == 0 {
+		return fmt.Errorf("nothing written: %w", err)
+	}
 	if flushed := out.Flush(); err == nil {
 		err = flushed
 	}

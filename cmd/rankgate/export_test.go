@@ -86,8 +86,8 @@ func TestExportOfSeasonsAndDecimals(t *testing.T) {
 		"404 There is no such board":  {"export", "nothing", "--server", c.url},
 		"404 The board keeps no such": {"export", "laps", "--season", "all", "--server", c.url},
 	} {
-		if code, _, stderr := command(t, "", args...); code != exitFailed || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%v: exit %d, %s", args, code, stderr)
+		if code, out, stderr := command(t, "", args...); code != exitFailed || out != "" || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%v: exit %d, %q, %s", args, code, out, stderr)
 		}
 	}
 	for _, args := range [][]string{{"export"}, {"export", "laps", "--format", "xml"}, {"export", "laps", "--server", "here"}, {"export", "LAPS"}} {
