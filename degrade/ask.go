@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"rankgate/rankcore"
 )
@@ -27,9 +28,11 @@ func ask[T any](ctx context.Context, g *Guard, board rankcore.BoardID, question 
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.timeout)
 		defer cancel()
 		answered := make(chan reply[T], 1)
+		entered := time.Now()
 		go func() {
-			defer g.gate.leave()
-			answered <- safely(limited, g.log, question)
+			r := safely(limited, g.log, question)
+			g.gate.leave(time.Since(entered), healthy(r.err))
+			answered <- r
 		}()
 		select {
 		case r := <-answered:

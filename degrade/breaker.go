@@ -83,7 +83,8 @@ func healthy(err error) bool {
 // excluded reports whether err says nothing at all: the caller left, we were too busy to ask, or it was a part that
 // failed, which has a breaker of its own and must not close the others off.
 func excluded(err error) bool {
-	return errors.Is(err, errAbandoned) || errors.Is(err, errShed) || errors.As(err, new(*partError))
+	return errors.Is(err, errAbandoned) || errors.Is(err, errShed) || errors.Is(err, rankcore.ErrBusy) ||
+		errors.As(err, new(*partError))
 }
 
 // run asks through the breaker. While it lets nothing through, the error carries the reason it opened for.

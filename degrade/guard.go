@@ -25,7 +25,7 @@ const (
 type Config struct {
 	Source      rankcore.Reader       // the core
 	Timeout     time.Duration         // no question to the core is waited for longer
-	Concurrency int                   // questions to the core at one time, over all boards
+	Concurrency int                   // questions to the core at one time at most, over all boards; fewer while it is slow
 	Snapshots   *Snapshots            // what to fall back on before anything was asked; nil: nothing
 	Pages       int                   // remembered pages; the least recently used are forgotten first
 	Arounds     int                   // remembered pages around a user, likewise
@@ -78,12 +78,13 @@ type Guard struct {
 // NewGuard returns a Guard around cfg.Source.
 func NewGuard(cfg Config) *Guard {
 	cfg.fill()
+	gate := newGate(cfg.Concurrency, cfg.Timeout/10, cfg.Timeout/5)
 	return &Guard{
 		source:    cfg.Source,
 		timeout:   cfg.Timeout,
-		gate:      newGate(cfg.Concurrency, cfg.Timeout/10),
+		gate:      gate,
 		log:       cfg.Logger,
-		metrics:   newMetrics(cfg.Registerer),
+		metrics:   newMetrics(cfg.Registerer, gate.now),
 		snapshots: cfg.Snapshots,
 		pages:     newMemory[rankcore.Page](cfg.Pages),
 		arounds:   newMemory[rankcore.Page](cfg.Arounds),

@@ -17,7 +17,7 @@ type metrics struct {
 	breaker         *prometheus.GaugeVec
 }
 
-func newMetrics(r prometheus.Registerer) *metrics {
+func newMetrics(r prometheus.Registerer, places func() float64) *metrics {
 	questions := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "rankgate_degrade_questions_total",
 		Help: "Questions put to the core, by outcome: ok, failed (open breaker included), or shed before the core.",
@@ -40,7 +40,10 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		}, []string{"board"}),
 	}
 	if r != nil {
-		r.MustRegister(questions, answers, m.breaker)
+		r.MustRegister(questions, answers, m.breaker, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "rankgate_degrade_places",
+			Help: "Questions that the core may have at one time: fewer while it is slow.",
+		}, places))
 	}
 	return m
 }

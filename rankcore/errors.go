@@ -9,6 +9,9 @@ var ErrNotRanked = errors.New("user not ranked")
 // not have the whole board now. An older answer may be served instead. Unavailable carries the reason.
 var ErrUnavailable = errors.New("rank core unavailable")
 
+// ErrBusy, as the cause of an Unavailable: this process had too much to do to ask. It tells nothing of the core.
+var ErrBusy = errors.New("too busy to ask")
+
 // Unavailable is an ErrUnavailable with its reason, for the answer, and its cause, for the log.
 type Unavailable struct {
 	Reason Reason

@@ -114,13 +114,15 @@ func cutLast(s, sep string) (before, after string, found bool) {
 
 // dial makes a client that waits for a reply no longer than timeout. It does not connect yet.
 //
+// Who waits for a connection longer than wait has not asked at all: what comes that late would seldom be in time.
+//
 // Nothing is retried below this package: a reader has an older answer to fall back on, and the applier decides
 // for itself. Maintenance notifications and client names are commands that plain Redis before 7.2 refuses.
-func (a address) dial(timeout time.Duration, pool, pipes int) redis.UniversalClient {
+func (a address) dial(timeout, wait time.Duration, pool, pipes int) redis.UniversalClient {
 	o := redis.UniversalOptions{
 		Addrs: a.hosts, DB: a.db, Username: a.user, Password: a.password, IsClusterMode: a.cluster,
 		Protocol: 2, MaxRetries: -1, MaxRedirects: redirects, DialerRetries: 1,
-		DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, PoolTimeout: timeout, ContextTimeoutEnabled: true,
+		DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, PoolTimeout: wait, ContextTimeoutEnabled: true,
 		PoolSize: pool, PipelinePoolSize: pipes, ConnMaxLifetime: connLifetime, ConnMaxLifetimeJitter: connLifetime / 5,
 		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"strconv"
@@ -72,10 +73,12 @@ func unavailable(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &known):
 		reason = known.Reason
+	case errors.Is(err, redis.ErrPoolTimeout):
+		return &rankcore.Unavailable{Reason: rankcore.CoreSlow, Cause: fmt.Errorf("%w: %w", rankcore.ErrBusy, err)}
 	case errors.As(err, new(notReady)), redis.HasErrorPrefix(err, "WRONGTYPE"):
 		reason = rankcore.ShardRebuilding
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
-		errors.Is(err, redis.ErrPoolTimeout), errors.As(err, &timeout) && timeout.Timeout():
+		errors.As(err, &timeout) && timeout.Timeout():
 		reason = rankcore.CoreSlow
 	}
 	return &rankcore.Unavailable{Reason: reason, Cause: err}
