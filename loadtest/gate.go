@@ -26,13 +26,14 @@ type Gate struct {
 // GateConfig says what a gate is started as.
 type GateConfig struct {
 	Binary string
-	Role   string // "" is all
-	Log    string // URL; "" is embedded
-	Store  string // URL; "" is embedded
-	Still  bool   // it has a still board too
+	Role   string            // "" is all
+	Log    string            // URL; "" is embedded
+	Store  string            // URL; "" is embedded
+	Boards []*rankcore.Board // nil: those of the fault scenarios
+	Still  bool              // it has a still board too
 }
 
-// StartGate starts the binary with boards that have between them both orders, both rules for ties, all kinds of update and every season.
+// StartGate starts the binary and returns when it is ready.
 func StartGate(host servers.Host, cfg GateConfig) *Gate {
 	host.Helper()
 	binary, err := filepath.Abs(cfg.Binary)
@@ -40,7 +41,10 @@ func StartGate(host servers.Host, cfg GateConfig) *Gate {
 		host.Fatalf("%v", err)
 	}
 	dir := host.TempDir()
-	g := &Gate{URL: fmt.Sprintf("http://127.0.0.1:%d", servers.FreePorts(host, 1)[0]), Boards: faultBoards()}
+	g := &Gate{URL: fmt.Sprintf("http://127.0.0.1:%d", servers.FreePorts(host, 1)[0]), Boards: cfg.Boards}
+	if g.Boards == nil {
+		g.Boards = faultBoards()
+	}
 	if cfg.Still {
 		g.Still = stillBoard()
 	}
@@ -111,7 +115,8 @@ func (g *Gate) get(path string) (body string, err error) {
 	return string(text), err
 }
 
-// faultBoards are the boards of a fault scenario. What is not in the configuration is its default.
+// faultBoards are the boards of a fault scenario, which have between them both orders, both rules for ties, all kinds
+// of update and every season. What is not in the configuration is its default.
 func faultBoards() []*rankcore.Board {
 	board := func(id rankcore.BoardID, o rankcore.Order, u rankcore.Update, seasons ...rankcore.SeasonKind) *rankcore.Board {
 		return &rankcore.Board{

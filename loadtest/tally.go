@@ -1,7 +1,6 @@
 package loadtest
 
 import (
-	"bytes"
 	"errors"
 	"net"
 	"strconv"
@@ -49,7 +48,7 @@ func (t *tally) answered(intended, now time.Time, a answer, err error) {
 		return
 	}
 	t.http[strconv.Itoa(a.status)]++
-	if s := statusField(a.body); s != "" {
+	if s := textField(a.body, "status"); s != "" {
 		t.statuses[s]++
 	}
 	if a.cache != "" {
@@ -62,22 +61,6 @@ func later(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-// statusField is the text of the body's first "status" field, or "". It is found by search, since decoding every
-// body would load the machine more than the server does; a user id cannot fake it, as its quotes are escaped.
-func statusField(body []byte) string {
-	const field = `"status":"`
-	from := bytes.Index(body, []byte(field))
-	if from < 0 {
-		return ""
-	}
-	text := body[from+len(field):]
-	to := bytes.IndexByte(text, '"')
-	if to < 0 {
-		return ""
-	}
-	return string(text[:to])
 }
 
 // failureName sorts the errors of a request into a few kinds.

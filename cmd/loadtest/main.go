@@ -33,7 +33,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(runCommand(), chaosCommand())
+	root.AddCommand(runCommand(), chaosCommand(), outageCommand())
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errs)
