@@ -45,13 +45,13 @@ type batch struct {
 	segments *aggregate
 	shards   []int // of the users
 	byShard  map[int][]rankcore.UserID
-	own      map[rankcore.UserID]ownReading // of users who are ranked
-	head     *run                           // when it was read
+	own      map[rankcore.UserID]*ownScore // nil of users who are not ranked
+	head     *run                          // when it was read
 	meta     rankcore.Meta
 }
 
 func newBatch(q rankcore.RanksQuery, segments *aggregate) *batch {
-	b := &batch{RanksQuery: q, segments: segments, byShard: map[int][]rankcore.UserID{}, own: map[rankcore.UserID]ownReading{}, meta: segments.meta}
+	b := &batch{RanksQuery: q, segments: segments, byShard: map[int][]rankcore.UserID{}, own: map[rankcore.UserID]*ownScore{}, meta: segments.meta}
 	for _, u := range q.Users {
 		shard := q.Board.Shard(u)
 		if list := b.byShard[shard]; !slices.Contains(list, u) {
@@ -71,73 +71,26 @@ func (b *batch) question() question {
 	}}
 }
 
-// ask are the commands for the scores of a shard's users. Where ties go by arrival, members have other names, and a hash
-// tells what all users have reached; those who are hidden stand in another one too.
 func (b *batch) ask(shard int, keys string) [][]any {
-	users := b.byShard[shard]
-	if len(users) == 0 {
-		return nil
-	}
-	command := func(name, key string) []any {
-		list := []any{name, keys + key}
-		for _, u := range users {
-			list = append(list, string(u))
-		}
-		return list
-	}
-	if b.Board.Ties == rankcore.TiesFirst {
-		return [][]any{command("HMGET", ":reached"), command("HMGET", ":aside")}
-	}
-	return [][]any{command("ZMSCORE", ":main")}
+	return askScores(b.Board.Ties, keys, b.byShard[shard])
 }
 
 // take reads the answers to ask.
 func (b *batch) take(shard int, r reading, answers []any) error {
-	users := b.byShard[shard]
-	if len(users) == 0 {
-		return nil
+	list, err := takeScores(b.Board, r, b.byShard[shard], answers)
+	for i, own := range list {
+		b.own[b.byShard[shard][i]] = own
 	}
-	scores, _ := answers[0].([]any)
-	if len(scores) != len(users) {
-		return errShape(answers[0])
-	}
-	hidden := make([]any, len(users))
-	if len(answers) > 1 {
-		if hidden, _ = answers[1].([]any); len(hidden) != len(users) {
-			return errShape(answers[1])
-		}
-	}
-	for i, u := range users {
-		delete(b.own, u)
-		if scores[i] == nil || hidden[i] != nil {
-			continue
-		}
-		own, err := b.ownReading(r, scores[i])
-		if err != nil {
-			return err
-		}
-		b.own[u] = own
-	}
-	return nil
-}
-
-// ownReading reads the answer about one user who is ranked.
-func (b *batch) ownReading(r reading, answer any) (own ownReading, err error) {
-	own.reading = r
-	key := int64(0)
-	if b.Board.Ties == rankcore.TiesFirst {
-		own.arrival, key, err = reachedOf(text(answer))
-	} else {
-		key, err = keyOf(answer)
-	}
-	own.score = b.Board.Order.Score(key)
-	return own, err
+	return err
 }
 
 // reach is how far down the head must be read to hold every user who may stand in it; 0 when none does.
 func (b *batch) reach() int {
 	deepest := int64(0)
 	for u, own := range b.own {
+		if own == nil {
+			continue
+		}
 		if st := b.segments.standing(rankcore.RankQuery{Board: b.Board, User: u}, own); st.Low <= int64(b.Board.Head) {
 			deepest = max(deepest, st.High)
 		}
@@ -171,8 +124,8 @@ func (s *Store) readHead(ctx context.Context, b *batch, n int, begun time.Time) 
 func (b *batch) standings() *rankcore.Standings {
 	list := make([]*rankcore.Standing, len(b.Users))
 	for i, u := range b.Users {
-		own, ranked := b.own[u]
-		if !ranked {
+		own := b.own[u]
+		if own == nil {
 			continue
 		}
 		st := b.exact(u, own)
@@ -195,7 +148,7 @@ func (b *batch) standings() *rankcore.Standings {
 }
 
 // exact is where a user stands if the head shows it, else nil.
-func (b *batch) exact(u rankcore.UserID, own ownReading) *rankcore.Standing {
+func (b *batch) exact(u rankcore.UserID, own *ownScore) *rankcore.Standing {
 	if b.head == nil || len(b.head.behind) == 0 {
 		return nil
 	}

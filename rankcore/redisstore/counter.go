@@ -38,7 +38,7 @@ func (noCounter) Segments(context.Context, rankcore.BoardID, rankcore.SeasonID) 
 
 // counted is the user's exact rank by the counter, nil when it cannot tell. own is read again where its shard has
 // changed before the counter could answer; then it is the newer reading, for whoever goes on with it.
-func (s *Store) counted(ctx context.Context, q rankcore.RankQuery, begun time.Time, own *ownReading) (*rankcore.Standing, error) {
+func (s *Store) counted(ctx context.Context, q rankcore.RankQuery, begun time.Time, own *ownScore) (*rankcore.Standing, error) {
 	for range readTries {
 		above, err := s.counter.Above(ctx, rankcore.AboveQuery{
 			Board: q.Board, Season: q.Season, Key: q.Board.Order.Key(own.score), Shard: q.Board.Shard(q.User), Changed: own.changed,
@@ -58,9 +58,11 @@ func (s *Store) counted(ctx context.Context, q rankcore.RankQuery, begun time.Ti
 		if !errors.Is(err, rankcore.ErrMoved) {
 			return nil, nil //nolint:nilerr // shards are asked, and say themselves when they cannot be reached
 		}
-		if *own, err = s.own(ctx, q); err != nil {
+		again, err := s.score(ctx, q)
+		if err != nil {
 			return nil, err
 		}
+		*own = *again
 	}
 	return nil, nil
 }

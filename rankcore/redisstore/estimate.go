@@ -54,7 +54,7 @@ func segmentKey(o rankcore.Order, g rankcore.Segment) int64 { return o.Key(rankc
 // at most B+W-1 others stand before it: ranks B+1 to B+W. Its score was read at another moment, though. If the
 // own shard has changed in between, the user may have been counted elsewhere: among the B, so that only B-1
 // others are sure to stand before it, or outside of W, so that all W may. One wider on either side covers both.
-func (a *aggregate) standing(q rankcore.RankQuery, own ownReading) *rankcore.Standing {
+func (a *aggregate) standing(q rankcore.RankQuery, own *ownScore) *rankcore.Standing {
 	i, _ := slices.BinarySearch(a.edges, segmentKey(q.Board.Order, rankcore.SegmentOf(own.score)))
 	better, within := a.before[i], int64(0)
 	if i < len(a.edges) && a.edges[i] == segmentKey(q.Board.Order, rankcore.SegmentOf(own.score)) {

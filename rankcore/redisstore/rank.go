@@ -20,40 +20,39 @@ import (
 // the user's does not answer and no counter knows, it is an estimate from counts in which every shard is, and partial.
 func (s *Store) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standing, error) {
 	begun := time.Now()
-	own, err := s.own(ctx, q)
+	own, err := s.score(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	if q.Precision == rankcore.Exact {
-		st, err := s.exact(ctx, q, begun, own)
-		if err == nil || ctx.Err() != nil {
-			return st, err
-		}
-		counts, unknown := s.segmentCounts(ctx, q.Board, q.Season)
-		if unknown != nil {
+	var counts *aggregate
+	if q.Precision != rankcore.Exact {
+		if counts, err = s.segmentCounts(ctx, q.Board, q.Season); err != nil {
 			return nil, err
 		}
-		return estimated(ctx, counts.standing(q, own), err), nil
+		st := counts.standing(q, own)
+		if q.Precision == rankcore.Approx || st.Low > max(int64(q.Board.Head), q.Board.ExactDepth) {
+			return st, nil
+		}
 	}
-	counts, err := s.segmentCounts(ctx, q.Board, q.Season)
-	if err != nil {
-		return nil, err
+	if st, err := s.counted(ctx, q, begun, own); st != nil || err != nil {
+		return st, err
 	}
-	st := counts.standing(q, own)
-	if q.Precision == rankcore.Approx || st.Low > max(int64(q.Board.Head), q.Board.ExactDepth) {
-		return st, nil
+	if counts != nil {
+		if st := counts.standing(q, own); st.Low > int64(q.Board.Head) || st.Status != rankcore.Fresh {
+			return st, nil
+		}
 	}
-	if exact, err := s.counted(ctx, q, begun, &own); exact != nil || err != nil {
+	exact, err := s.countAll(ctx, q, begun)
+	if err == nil || ctx.Err() != nil || errors.Is(err, rankcore.ErrNotRanked) {
 		return exact, err
 	}
-	if st = counts.standing(q, own); st.Low > int64(q.Board.Head) || st.Status != rankcore.Fresh {
-		return st, nil
+	if counts == nil {
+		var unknown error
+		if counts, unknown = s.segmentCounts(ctx, q.Board, q.Season); unknown != nil {
+			return nil, err
+		}
 	}
-	exact, err := s.countAll(ctx, q, begun, own)
-	if err == nil || ctx.Err() != nil {
-		return exact, err
-	}
-	return estimated(ctx, st, err), nil
+	return estimated(ctx, counts.standing(q, own), err), nil
 }
 
 // estimated is a standing in place of an exact one that could not be had because of why.
@@ -62,24 +61,15 @@ func estimated(ctx context.Context, st *rankcore.Standing, why error) *rankcore.
 	return st
 }
 
-// exact counts the members before and at the user's score.
-func (s *Store) exact(ctx context.Context, q rankcore.RankQuery, begun time.Time, own ownReading) (*rankcore.Standing, error) {
-	if st, err := s.counted(ctx, q, begun, &own); st != nil || err != nil {
-		return st, err
-	}
-	return s.countAll(ctx, q, begun, own)
-}
-
 // ownReading is a user's own shard at one moment.
 type ownReading struct {
-	reading
-	score        rankcore.Score
-	arrival      rankcore.Arrival
+	ownScore
 	better, tied int64 // members there that have a better score than the user, and that share its score
 	before       int64 // members there that stand before the user, where ties go by arrival
 }
 
-// own runs a script, since the counts depend on the score and both must be of one moment.
+// own reads a user's score and what it needs of its shard to be counted there. It runs a script, since the counts depend on
+// the score and both must be of one moment.
 func (s *Store) own(ctx context.Context, q rankcore.RankQuery) (ownReading, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
 	defer cancel()
@@ -122,16 +112,20 @@ func (s *Store) ownReading(q rankcore.RankQuery, shard int, floor rankcore.Posit
 		return ownReading{}, err
 	}
 	own := ownReading{
-		reading: r, score: q.Board.Order.Score(key),
-		better: integer(r.answers[0]), tied: integer(r.answers[1]), before: integer(r.answers[5]),
+		ownScore: ownScore{reading: r, score: q.Board.Order.Score(key)},
+		better:   integer(r.answers[0]), tied: integer(r.answers[1]), before: integer(r.answers[5]),
 	}
 	own.arrival, _, err = splitMember(q.Board.Ties, text(r.answers[4]))
 	return own, err
 }
 
-// countAll adds to the own shard's counts those of all others. The own shard is not asked again: its score and
-// its counts are of the same moment, so the user is counted once, at the score that is answered.
-func (s *Store) countAll(ctx context.Context, q rankcore.RankQuery, begun time.Time, own ownReading) (*rankcore.Standing, error) {
+// countAll adds to the own shard's counts those of all others. The user's score and its shard's counts are of the same
+// moment, so the user is counted once, at the score that is answered.
+func (s *Store) countAll(ctx context.Context, q rankcore.RankQuery, begun time.Time) (*rankcore.Standing, error) {
+	own, err := s.own(ctx, q)
+	if err != nil {
+		return nil, err
+	}
 	if q.Board.Ties == rankcore.TiesFirst {
 		return s.exactInTie(ctx, q, begun, own)
 	}
