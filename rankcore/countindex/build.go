@@ -17,8 +17,8 @@ type Source interface {
 }
 
 const (
-	// atOnce is how many shards are scanned side by side: a part of each keeps a node of the store busy for about a
-	// millisecond. As long as these took, it then has a rest.
+	// atOnce is how many shards are scanned side by side: a part of each keeps a node of the store busy for less than a
+	// millisecond. It then has a rest of half as long as the question took, of which reading the answers was a good part.
 	atOnce   = 4
 	mostRest = 50 * time.Millisecond
 	// futile is how many rounds in a row may bring nothing, as shards do not answer or change all the time.
@@ -127,7 +127,7 @@ func (x *Index) build(ctx context.Context, b *board, source Source) error {
 			st := x.State(b.ID)
 			x.log.Info("count index is being built", "board", string(b.ID), "members", st.Members, "shards", st.Scanned, "of", b.Shards)
 		}
-		rest := min(took, mostRest)
+		rest := min(took/2, mostRest)
 		if got > 0 {
 			without = 0
 		} else if without++; without > futile {

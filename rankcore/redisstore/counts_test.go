@@ -58,20 +58,21 @@ func TestCountsAreTheMembers(t *testing.T) {
 	for name, c := range map[string]struct {
 		members  int
 		score    func(i int) int64
-		maxCalls int // 0: any
+		maxCalls int // for each season, with one for its name; 0: any
 	}{
-		"none":               {0, nil, 0},
-		"one":                {1, func(int) int64 { return 7 }, 2},
-		"127":                {127, func(i int) int64 { return int64(i) }, 2},
-		"128":                {128, func(i int) int64 { return int64(i / 2) }, 2},
-		"129":                {129, func(i int) int64 { return int64(-i) }, 2},
-		"999":                {999, func(i int) int64 { return int64(i) }, 2},
-		"1000":               {1000, func(i int) int64 { return int64(i) }, 3},
-		"all different":      {3000, func(i int) int64 { return int64(i*i) - 1000 }, 0},
-		"at the ends":        {2, func(i int) int64 { return int64(2*i-1) * rankcore.MaxScore }, 2},
-		"one tie":            {20_000, func(int) int64 { return -3 }, 2},
-		"ties of 2000":       {20_000, func(i int) int64 { return int64(i / 2000) }, 3},
-		"ties of the stride": {2000, func(i int) int64 { return int64(i / 100) }, 0},
+		"none":                 {0, nil, 0},
+		"one":                  {1, func(int) int64 { return 7 }, 2},
+		"127":                  {127, func(i int) int64 { return int64(i) }, 2},
+		"128":                  {128, func(i int) int64 { return int64(i / 2) }, 2},
+		"129":                  {129, func(i int) int64 { return int64(-i) }, 2},
+		"999":                  {999, func(i int) int64 { return int64(i) }, 2},
+		"1000":                 {1000, func(i int) int64 { return int64(i) }, 3},
+		"all different":        {3000, func(i int) int64 { return int64(i*i) - 1000 }, 0},
+		"at the ends":          {2, func(i int) int64 { return int64(2*i-1) * rankcore.MaxScore }, 2},
+		"one tie":              {20_000, func(int) int64 { return -3 }, 3},
+		"ties of 2000":         {20_000, func(i int) int64 { return int64(i / 2000) }, 12}, // one for each, and one to see the end
+		"ties of a question":   {6000, func(i int) int64 { return int64(i / 1000) }, 0},
+		"nearly of a question": {6000, func(i int) int64 { return int64(i / 999) }, 9},
 		"a tie in the middle": {10_000, func(i int) int64 {
 			return int64(min(max(i, 950), 9000))
 		}, 0},

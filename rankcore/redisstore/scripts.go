@@ -24,7 +24,6 @@ var (
 	auditScript    = loadScript("audit", readOnly, "shard.lua", "audit.lua")
 	outcomesScript = loadScript("outcomes", readOnly, "shard.lua", "outcomes.lua")
 	ownScript      = loadScript("own", readOnly, "own.lua")
-	scanScript     = loadScript("scan", readOnly, "scan.lua")
 	aboutScript    = loadScript("about", readOnly, "about.lua")
 )
 
