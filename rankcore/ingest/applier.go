@@ -278,7 +278,7 @@ func (a *Applier) handle(ctx context.Context, item fed) error {
 		if err := a.put(ctx, &a.main, r); err != nil {
 			return a.drop(err)
 		}
-		a.feed.pace.Store(int64(a.rest(time.Since(began))))
+		a.feed.applied(a.rest(time.Since(began)))
 		a.catchUp(ctx)
 	}
 	a.metrics.lag.Set(float64(item.lag))

@@ -64,10 +64,9 @@ func newReader(b *rankcore.Board, created time.Time) *reader {
 	return &reader{board: b, created: created, calendar: rankcore.NewCalendar(b)}
 }
 
-// understand parses and places the messages read after prev.
+// understand is a run of messages that have all been read after prev.
 func (d *reader) understand(prev rankcore.Position, entries []entry) *run {
-	r := &run{from: prev, to: prev, names: make([]rankcore.Position, 0, len(entries))}
-	d.flat, d.shard, d.message = d.flat[:0], d.shard[:0], d.message[:0]
+	r := d.begin(prev)
 	for i := range entries {
 		d.add(r, &entries[i])
 	}
@@ -75,6 +74,13 @@ func (d *reader) understand(prev rankcore.Position, entries []entry) *run {
 	return r
 }
 
+// begin begins a run behind prev.
+func (d *reader) begin(prev rankcore.Position) *run {
+	d.flat, d.shard, d.message = d.flat[:0], d.shard[:0], d.message[:0]
+	return &run{from: prev, to: prev}
+}
+
+// add parses the run's next message and places its operations.
 func (d *reader) add(r *run, e *entry) {
 	index := len(r.names)
 	r.names = append(r.names, e.Position)
@@ -111,7 +117,7 @@ func (d *reader) add(r *run, e *entry) {
 	}
 }
 
-// sort brings the operations from log order into r, by shard: a counting sort, so order within a shard stays.
+// sort ends the run. It brings the operations from log order into it, by shard: a counting sort, so order within a shard stays.
 func (d *reader) sort(r *run) {
 	r.ops = make([]rankcore.PlacedOp, len(d.flat))
 	r.message = make([]int32, len(d.flat))

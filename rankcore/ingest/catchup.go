@@ -124,6 +124,7 @@ func (a *Applier) pour(ctx context.Context, c *lane, ss *session, limit rankcore
 		}
 		if item.err == nil && item.run != nil {
 			item.err = a.put(ctx, c, item.run)
+			f.applied(0)
 		}
 		switch {
 		case item.err != nil:

@@ -18,14 +18,17 @@ type fed struct {
 	err   error
 }
 
-// feed reads a session ahead of whoever applies it: while one run is applied, the next is read, parsed and
-// placed. A run that comes out of it belongs to one session and was complete before it was checked.
+// feed reads a session ahead of whoever applies it: while one run is applied, the next gathers, and ends when it can be
+// applied or is large. A run that comes out of it belongs to one session and was complete before it was checked.
 type feed struct {
 	links   uint64 // reconnects when the session was opened
 	reader  *reader
 	lookout lookout
-	pace    atomic.Int64 // nanoseconds from one run to the next, as long as they are small; see Applier.rest
-	given   time.Time    // when the last run was given
+
+	busy  atomic.Bool   // the last run is still being applied
+	pace  atomic.Int64  // nanoseconds from one run to the next, as long as they are small; see Applier.rest
+	freed chan struct{} // wakes a feed that gathers
+	given time.Time     // when the last run was given
 
 	out    chan fed
 	cancel context.CancelFunc
@@ -39,13 +42,16 @@ func (a *Applier) startFeed(ctx context.Context, ss *session, prev, limit rankco
 	ctx, cancel := context.WithCancel(ctx)
 	f := &feed{
 		links: ss.links, reader: newReader(a.board, ss.opened.created), lookout: lookout{stream: a.stream, board: a.board.ID},
-		out: make(chan fed), cancel: cancel, done: make(chan struct{}),
+		freed: make(chan struct{}, 1), out: make(chan fed), cancel: cancel, done: make(chan struct{}),
 	}
 	go func() {
 		defer close(f.done)
 		defer ss.close()
 		for {
 			item := f.read(ctx, ss, prev, limit)
+			if item.run != nil {
+				f.busy.Store(true)
+			}
 			select {
 			case f.out <- item:
 			case <-ctx.Done():
@@ -71,42 +77,48 @@ func (f *feed) stop() {
 	<-f.done
 }
 
-// gather lets messages arrive until the next run is due or large. The first run after a silence is due at once.
-// When the session's request to the server ends meanwhile, nothing more arrives: that costs the pace, at most.
-func (f *feed) gather(ctx context.Context, ss *session) {
-	wait := time.Until(f.given.Add(time.Duration(f.pace.Load())))
-	if wait <= 0 {
-		return
-	}
-	due := time.NewTimer(wait)
-	defer due.Stop()
-	look := time.NewTicker(gatherLook)
-	defer look.Stop()
-	for ss.arrived() < maxRunBytes {
-		select {
-		case <-ctx.Done():
-			return
-		case <-due.C:
-			return
-		case <-look.C:
-		}
+// applied says that the run given last has been applied, and how long after it the next may be given, unless it is large.
+func (f *feed) applied(pace time.Duration) {
+	f.pace.Store(int64(pace))
+	f.busy.Store(false)
+	select {
+	case f.freed <- struct{}{}:
+	default:
 	}
 }
 
-// gatherLook is how often a feed that gathers looks whether it has enough.
-const gatherLook = 5 * time.Millisecond
+// gather waits until another message has arrived that belongs to the run, and reports whether one has: not when the run
+// is due. The first run after a silence is due at once.
+func (f *feed) gather(ctx context.Context, ss *session) bool {
+	for !ss.ready() {
+		busy, wait := f.busy.Load(), time.Until(f.given.Add(time.Duration(f.pace.Load())))
+		switch {
+		case busy: // until it is not, nobody knows when the next run is due
+			wait = 0
+		case wait <= 0:
+			return false
+		}
+		if !ss.arrival(ctx, wait, f.freed) {
+			return false
+		}
+	}
+	return true
+}
 
-// read makes the next item: it waits for a first message and takes what else has arrived.
+// read makes the next item: it waits for a first message and takes what else arrives until the run is due or large.
 func (f *feed) read(ctx context.Context, ss *session, prev, limit rankcore.Position) fed {
-	var entries []entry
 	var item fed
-	for size := 0; size < maxRunBytes && (len(entries) == 0 || ss.ready()) && !item.limit; {
+	r := f.reader.begin(prev)
+	for size := 0; size < maxRunBytes && !item.limit && (len(r.names) == 0 || f.gather(ctx, ss)); {
 		e, err := ss.one(ctx)
 		if err != nil {
 			return fed{err: err}
 		}
 		if e == nil {
-			break
+			if len(r.names) == 0 {
+				break
+			}
+			continue // what has ended is only a request to the server
 		}
 		if !limit.IsNone() && e.Seq >= limit.Seq {
 			if e.Position != limit {
@@ -114,19 +126,16 @@ func (f *feed) read(ctx context.Context, ss *session, prev, limit rankcore.Posit
 			}
 			item.limit = true
 		}
-		if len(entries) == 0 && !item.limit {
-			f.gather(ctx, ss)
-		}
-		entries = append(entries, *e)
+		f.reader.add(r, e)
 		size += len(e.data)
 		item.lag = e.pending
 	}
-	if err := ss.same(ctx, prev, entries); err != nil {
+	if err := ss.same(ctx, prev, r.names); err != nil {
 		return fed{err: err}
 	}
-	if len(entries) > 0 {
-		item.run = f.reader.understand(prev, entries)
-		prev = item.run.to
+	if len(r.names) > 0 {
+		f.reader.sort(r)
+		item.run, prev = r, r.to
 	}
 	if err := f.lookout.report(ctx, &item, prev); err != nil {
 		return fed{err: err}

@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -40,5 +42,56 @@ func TestRunsGatherUntilTheyAreDueOrLarge(t *testing.T) {
 	f.given = time.Now()
 	if item = f.read(t.Context(), later, p, rankcore.Position{}); item.err != nil || item.run == nil || len(item.run.names) < 3 {
 		t.Fatalf("a run that is not due and not large: %+v", item)
+	}
+}
+
+// While the last run is being applied the next one stays open, however long ago the last was given: what arrives
+// meanwhile is not left for the run after it.
+func TestARunGathersWhileTheLastIsApplied(t *testing.T) {
+	_, a, _ := applierOn(t, 1)
+	s, b := a.stream, a.board
+	p := publish(t, s, b, `{"v":1,"mark":"tick"}`)
+	ss, what, err := s.prove(t.Context(), b, p)
+	if err != nil || what != found {
+		t.Fatal(what, err)
+	}
+	f := a.startFeed(t.Context(), ss, p, rankcore.Position{})
+	defer f.stop()
+	next := func() (item fed) {
+		for item = range f.out {
+			if item.err != nil {
+				t.Fatal(item.err)
+			}
+			if item.run != nil {
+				break
+			}
+		}
+		return item
+	}
+	publish(t, s, b, `{"v":1,"mark":"tick"}`)
+	next() // and it is being applied
+	var last rankcore.Position
+	for range 3 {
+		last = publish(t, s, b, `{"v":1,"mark":"tick"}`)
+		select {
+		case item := <-f.out:
+			t.Fatalf("given while the last run is applied: %+v", item)
+		default:
+		}
+	}
+	eventually(t, func() string {
+		consumer, err := s.js.Consumer(t.Context(), StreamName, ss.pull[strings.LastIndex(ss.pull, ".")+1:])
+		if err == nil {
+			err = s.conn.Flush() // what was sent before has come
+		}
+		waiting, _, failed := ss.sub.Pending()
+		if err = errors.Join(err, failed); err != nil || waiting > 0 || consumer.CachedInfo().Delivered.Stream < last.Seq {
+			return fmt.Sprint("not everything has arrived: ", err)
+		}
+		return ""
+	})
+	f.applied(0)
+	if item := next(); len(item.run.names) != 3 || item.run.to != last {
+		t.Errorf("the next run has %v, want three messages to %v", item.run.names, last)
 	}
 }

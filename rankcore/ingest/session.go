@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -39,7 +38,7 @@ type session struct {
 	board   rankcore.BoardID
 	sub     *nats.Subscription
 	in      chan *nats.Msg // what has arrived and is not read yet
-	held    atomic.Int64   // bytes of it
+	ahead   *nats.Msg      // the first of that, when it was waited for
 	pull    string         // subject that asks for more
 	reply   string
 	opened  view
@@ -107,7 +106,6 @@ func (s stream) open(ctx context.Context, id rankcore.BoardID, at from) (*sessio
 func (ss *session) arrive(msg *nats.Msg) {
 	select {
 	case ss.in <- msg:
-		ss.held.Add(int64(len(msg.Data)))
 	default: // more than was asked for; the gap in the consumer's count ends the session
 	}
 }
@@ -155,11 +153,14 @@ func (ss *session) fill(ctx context.Context) error {
 }
 
 func (ss *session) next(ctx context.Context) (*nats.Msg, error) {
+	if msg := ss.ahead; msg != nil {
+		ss.ahead = nil
+		return msg, nil
+	}
 	silent := time.NewTimer(pullWait + pullPatience)
 	defer silent.Stop()
 	select {
 	case msg := <-ss.in:
-		ss.held.Add(-int64(len(msg.Data)))
 		return msg, nil
 	case <-silent.C:
 		return nil, fmt.Errorf("%w: the server is silent", errSession)
@@ -168,13 +169,30 @@ func (ss *session) next(ctx context.Context) (*nats.Msg, error) {
 	}
 }
 
-// ready reports whether a message has arrived that can be read without waiting.
+// ready reports whether something has arrived that can be read without waiting.
 func (ss *session) ready() bool {
-	return ss.pending != nil || len(ss.in) > 0
+	return ss.pending != nil || ss.ahead != nil || len(ss.in) > 0
 }
 
-// arrived is how many bytes of messages have arrived and wait to be read.
-func (ss *session) arrived() int { return int(ss.held.Load()) }
+// arrival waits until something has arrived, for at most so long if that is positive, or until it is called. It is false
+// when nothing can arrive.
+func (ss *session) arrival(ctx context.Context, within time.Duration, called <-chan struct{}) bool {
+	if ss.left == 0 && ss.request() != nil {
+		return false
+	}
+	var over <-chan time.Time
+	if within > 0 {
+		over = time.After(within)
+	}
+	select {
+	case ss.ahead = <-ss.in:
+	case <-over:
+	case <-called:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
 
 func (ss *session) request() error {
 	body := fmt.Appendf(nil, `{"batch":%d,"max_bytes":%d,"expires":%d}`, pullMessages, pullBytes, pullWait.Nanoseconds())
@@ -219,9 +237,9 @@ func (ss *session) take(msg *nats.Msg) (ended bool, err error) {
 	return false, nil
 }
 
-// same asks whether what was read since prev can be used: the session is still the one that was opened, and
+// same asks whether what was read since prev, by name, can be used: the session is still the one that was opened, and
 // nothing behind prev can have been dropped unread. It must be called after the read.
-func (ss *session) same(ctx context.Context, prev rankcore.Position, read []entry) error {
+func (ss *session) same(ctx context.Context, prev rankcore.Position, read []rankcore.Position) error {
 	if ss.stream.reconnects() != ss.links {
 		return fmt.Errorf("%w: reconnected", errSession)
 	}
