@@ -16,7 +16,7 @@ const (
 	// DefaultEvery is how often a beacon is sent: several per default freshness bound.
 	DefaultEvery = 200 * time.Millisecond
 
-	pace = 20 * time.Millisecond // changes are told at once, and then no more often than this
+	pace = 5 * time.Millisecond // changes are told at once, and then no more often than this
 )
 
 // AnnouncerConfig says how an Announcer behaves.

@@ -296,14 +296,14 @@ func (a *Applier) handle(ctx context.Context, item fed) error {
 
 // Bounds of the pause between small runs.
 const (
-	restShare = 10 // a run is given this many times the time it takes
+	restShare = 2 // a run is given this many times the time it takes
 	maxRest   = 100 * time.Millisecond
 )
 
 // rest is the time from one run to the next, when applying one takes so long. A step costs the store the same
-// whether it holds one operation or twenty, so many small runs would keep it busy with little. Waiting a
-// few times as long as the work takes makes runs larger, costs a tenth of the freshness bound at most, and
-// nothing where applying is quick, where messages are few, and where a whole run has arrived already.
+// whether it holds one operation or twenty, so many small runs would keep it busy with little. Resting as long
+// as the work takes makes runs larger and leaves half of the store's time to readers. It costs a tenth of the
+// freshness bound at most, and nothing where messages are few, and where a whole run has arrived already.
 func (a *Applier) rest(took time.Duration) time.Duration {
 	return min(restShare*took, maxRest, a.board.Freshness/10)
 }
@@ -323,10 +323,14 @@ func (a *Applier) put(ctx context.Context, l *lane, r *run) error {
 		// waits for that would read the shard, and call what it lacks included.
 		a.tell()
 	}
-	if len(change.Users) > 0 || change.All {
-		a.announce.Announce(change)
-	}
+	a.announceChange(change)
 	return nil
+}
+
+func (a *Applier) announceChange(c rankcore.Change) {
+	if len(c.Users) > 0 || c.All {
+		a.announce.Announce(c)
+	}
 }
 
 // drop ends the session and with it everything read and not applied. The next beat opens another one behind

@@ -28,9 +28,16 @@ type task struct {
 	to      rankcore.Position
 }
 
-// take applies a run to the lane's shards and moves the cursor to its end. It returns what changed.
+// What changed is told when a part of a small run's steps has been taken: the later ones take as long as the earlier
+// ones, and readers wait for each. The parts of a large run would only cost time on the way to many nodes.
+const (
+	partSteps = 64
+	smallRun  = 4000 // operations
+)
+
+// take applies a run to the lane's shards and moves the cursor to its end. It tells what changed part by part, and
+// returns what the last one did: only that says that the run was passed.
 func (l *lane) take(ctx context.Context, r *run) rankcore.Change {
-	change := rankcore.Change{Board: l.a.board.ID, To: r.to}
 	var tasks []*task
 	for _, s := range l.members {
 		after, ok := l.meets(&l.shards[s], r)
@@ -43,10 +50,21 @@ func (l *lane) take(ctx context.Context, r *run) rankcore.Change {
 			tasks = append(tasks, &task{shard: s, ops: ops, message: message})
 		}
 	}
+	change := rankcore.Change{Board: l.a.board.ID}
 	for len(tasks) > 0 {
-		tasks = l.step(ctx, r, tasks, &change)
+		part := len(tasks)
+		if len(r.ops) <= smallRun {
+			part = min(part, partSteps)
+		}
+		rest := l.step(ctx, r, tasks[:part], &change)
+		tasks = append(rest, tasks[part:]...)
+		if len(tasks) > 0 {
+			change.To = r.from
+			l.a.announceChange(change)
+			change = rankcore.Change{Board: l.a.board.ID}
+		}
 	}
-	l.cursor = r.to
+	l.cursor, change.To = r.to, r.to
 	return change
 }
 

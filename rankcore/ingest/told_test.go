@@ -1,7 +1,9 @@
 package ingest
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -81,5 +83,58 @@ func TestAShardIsOutBeforeTheChangeIsTold(t *testing.T) {
 	}
 	if len(told.then) != 2 || told.then[0] != 0 || told.then[1] != 1 {
 		t.Errorf("shards out when changes were told: %v, want 0 and 1", told.then)
+	}
+}
+
+// What the first steps of a small run changed is told while the others are still to be taken, and does not say that the
+// run was passed; only the last part does. Together the parts tell of every user and shard, once.
+func TestASmallRunIsToldInParts(t *testing.T) {
+	const steps = 2*partSteps + 1
+	_, a, m := applierOn(t, 4*partSteps)
+	told := &heard{}
+	a.announce = told
+	at := pos(4, 4000)
+	var users []string
+	taken := map[int]bool{}
+	for i := 0; len(users) < steps; i++ {
+		user := fmt.Sprint("user", i)
+		if s := a.board.Shard(rankcore.UserID(user)); !taken[s] {
+			taken[s] = true
+			users = append(users, user)
+		}
+	}
+	for s := range a.main.shards {
+		a.main.shards[s] = shard{state: following, pos: at}
+		m.with(s, func(sh *modelShard) { sh.pos = at })
+	}
+	var before []int // changes told before each step
+	m.before = func(rankcore.Step) { before = append(before, len(told.changes)) }
+	r := runOf(a.board, at, 5, users...)
+	if err := a.put(t.Context(), &a.main, r); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Concat(slices.Repeat([]int{0}, partSteps), slices.Repeat([]int{1}, partSteps), []int{2})
+	if !slices.Equal(before, want) {
+		t.Errorf("changes told before each step: %v", before)
+	}
+	var to []rankcore.Position
+	var named []string
+	var reached []int
+	for _, c := range told.changes {
+		to = append(to, c.To)
+		for _, u := range c.Users {
+			named = append(named, string(u))
+		}
+		for _, part := range c.Reached {
+			reached = append(reached, part.Shards...)
+		}
+	}
+	if !slices.Equal(to, []rankcore.Position{at, at, r.to}) {
+		t.Errorf("told to have passed %v, want twice %v and then %v", to, at, r.to)
+	}
+	slices.Sort(named)
+	slices.Sort(users)
+	if slices.Sort(reached); !slices.Equal(named, users) || len(reached) != steps || len(slices.Compact(reached)) != steps {
+		t.Errorf("%d users and the shards %v are told of", len(named), reached)
 	}
 }
