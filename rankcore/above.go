@@ -26,6 +26,27 @@ type Above struct {
 	Version             Position // the newest message that changed the season's scores
 }
 
+// HeadQuery asks a count index where the first members of a season stand.
+type HeadQuery struct {
+	Board  BoardID
+	Season SeasonID
+	Rows   int64 // at least 1
+}
+
+// Head is where the first members of a season stand: the asked number of them and those that share the last one's key,
+// or all there are. Each shard is as it was at some moment between the question and the answer.
+type Head struct {
+	Last   int64       // none of them stands at a larger key
+	Shards []ShardHead // nil where it is not known which shards they are in
+}
+
+// ShardHead is a shard's part of a Head.
+type ShardHead struct {
+	Rows    int64    // of the first members
+	Members int64    // of the whole season
+	Changed Position // the newest message that changed the season's scores there
+}
+
 // SegmentCount is how many members stand in a segment of keys: SegmentOf the key. On a descending board it mirrors
 // the segment of the score, as keys mirror scores.
 type SegmentCount struct {

@@ -63,13 +63,13 @@ func (c *Counter) Above(ctx context.Context, q rankcore.AboveQuery) (a rankcore.
 	return a, err
 }
 
-// Nth is the key of the season's n-th member, from 1, about; false where nobody tells.
-func (c *Counter) Nth(ctx context.Context, id rankcore.BoardID, season rankcore.SeasonID, n int64) (key int64, ok bool) {
-	if c.own(id) {
-		return c.cfg.Own.Nth(ctx, id, season, n)
+// Head tells where a season's first members stand. It fails with rankcore.ErrNotCounted when nobody tells.
+func (c *Counter) Head(ctx context.Context, q rankcore.HeadQuery) (h rankcore.Head, err error) {
+	if c.own(q.Board) {
+		return c.cfg.Own.Head(ctx, q)
 	}
-	err := c.ask(ctx, id, question{kind: askNth, season: season, n: n}, func(r *reader) { key = r.varint() })
-	return key, err == nil
+	err = c.ask(ctx, q.Board, question{kind: askHead, season: q.Season, n: q.Rows}, func(r *reader) { h = r.head() })
+	return h, err
 }
 
 // Segments are the members of a season by segment. It fails with rankcore.ErrNotCounted when nobody tells.

@@ -24,8 +24,8 @@ func TestACoreThatDoesNotCountIsAskedSeldom(t *testing.T) {
 			if _, err := counter.Above(t.Context(), wherePower); !errors.Is(err, rankcore.ErrNotCounted) {
 				t.Fatal(err)
 			}
-			if _, ok := counter.Nth(t.Context(), "power", "all", 1); ok {
-				t.Fatal("nobody told where the first member is")
+			if _, err := counter.Head(t.Context(), rankcore.HeadQuery{Board: "power", Season: "all", Rows: 1}); !errors.Is(err, rankcore.ErrNotCounted) {
+				t.Fatal(err)
 			}
 			if _, err := counter.Segments(t.Context(), "power", "all"); !errors.Is(err, rankcore.ErrNotCounted) {
 				t.Fatal(err)
@@ -68,7 +68,7 @@ func TestGarbageIsNoQuestionAboutCounts(t *testing.T) {
 		[]byte(`{"v":1}`), make([]byte, maxQuestion+1),
 		encodeQuestion(question{kind: askSegments + 1, season: "all"}),
 		encodeQuestion(question{kind: askAbove, season: "all", shard: power.Shards}),
-		append(encodeQuestion(question{kind: askNth, season: "all"}), 0),
+		append(encodeQuestion(question{kind: askHead, season: "all"}), 0),
 	} {
 		if answer, err := s.count(s.boards["power"], asked); err == nil {
 			t.Errorf("%x is answered with %x", asked, answer)

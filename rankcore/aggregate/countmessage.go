@@ -16,7 +16,7 @@ func countSubject(shards string, id rankcore.BoardID) string {
 // What a question about counts asks for.
 const (
 	askAbove    = 1
-	askNth      = 2
+	askHead     = 2
 	askSegments = 3
 )
 
@@ -35,7 +35,7 @@ const (
 type question struct {
 	kind    byte
 	season  rankcore.SeasonID
-	n       int64 // the key of a user, or which member
+	n       int64 // the key of a user, or how many members
 	shard   int   // the user's
 	changed rankcore.Position
 }
@@ -141,4 +141,27 @@ func (r *reader) length() int {
 	return int(n)
 }
 
-func appendKey(to []byte, key int64) []byte { return binary.AppendVarint(to, key) }
+func appendHead(to []byte, h rankcore.Head) []byte {
+	to = binary.AppendVarint(to, h.Last)
+	to = binary.AppendUvarint(to, uint64(len(h.Shards)))
+	for _, s := range h.Shards {
+		to = binary.AppendUvarint(to, uint64(s.Rows))
+		to = binary.AppendUvarint(to, uint64(s.Members))
+		to = appendPosition(to, s.Changed)
+	}
+	return to
+}
+
+// head are parts of shards that have no more rows of the head than members.
+func (r *reader) head() (h rankcore.Head) {
+	h.Last = r.varint()
+	if n := r.length(); n > 0 {
+		h.Shards = make([]rankcore.ShardHead, n)
+	}
+	for i := range h.Shards {
+		s := rankcore.ShardHead{Rows: r.count(), Members: r.count(), Changed: r.position()}
+		r.garbled = r.garbled || s.Rows > s.Members
+		h.Shards[i] = s
+	}
+	return h
+}

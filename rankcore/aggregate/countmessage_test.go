@@ -37,6 +37,14 @@ func TestCountsCross(t *testing.T) {
 		above.Total = above.Before + above.Tied + rapid.Int64Range(0, 1e9).Draw(rt, "behind")
 		crosses(rt, appendAbove(nil, above), above, (*reader).above)
 
+		head := rankcore.Head{Last: asked.n}
+		for range rapid.IntRange(0, 8).Draw(rt, "shards") {
+			s := rankcore.ShardHead{Rows: rapid.Int64Range(0, 1e6).Draw(rt, "rows"), Changed: anyPosition.Draw(rt, "changed")}
+			s.Members = s.Rows + rapid.Int64Range(0, 1e9).Draw(rt, "others")
+			head.Shards = append(head.Shards, s)
+		}
+		crosses(rt, appendHead(nil, head), head, (*reader).head)
+
 		segments := rankcore.SegmentCounts{Version: above.Version, Changed: rapid.SliceOfN(anyPosition, 1, 8).Draw(rt, "by shard"), Segments: []rankcore.SegmentCount{}}
 		for g := rankcore.Segment(-3000); g < 3000; g += rankcore.Segment(rapid.IntRange(1, 2000).Draw(rt, "next")) {
 			n := rapid.Int64Range(1, 1e9).Draw(rt, "members")
@@ -61,7 +69,7 @@ func crosses[T any](rt *rapid.T, payload []byte, want T, read func(*reader) T) {
 
 func FuzzDecodeQuestion(f *testing.F) {
 	f.Add(encodeQuestion(question{kind: askAbove, season: "all", n: -7, shard: 3, changed: rankcore.Position{Seq: 1, Time: 2}}))
-	f.Add(encodeQuestion(question{kind: askNth, season: "day:2026-11-30", n: 100}))
+	f.Add(encodeQuestion(question{kind: askHead, season: "day:2026-11-30", n: 100}))
 	f.Add(encodeQuestion(question{kind: askSegments, season: "week:2026-11-30"}))
 	f.Add([]byte{version, askAbove, 200, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -77,6 +85,7 @@ func FuzzReadCounts(f *testing.F) {
 	f.Add(appendSegments([]byte{version, answered}, rankcore.SegmentCounts{
 		Total: 3, Changed: make([]rankcore.Position, 2), Segments: []rankcore.SegmentCount{{Segment: -1, Members: 1}, {Segment: 9, Members: 2}},
 	}))
+	f.Add(appendHead([]byte{version, answered}, rankcore.Head{Last: 5, Shards: []rankcore.ShardHead{{Rows: 1, Members: 2}}}))
 	f.Add([]byte{version, moved})
 	f.Add([]byte{version, answered, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -84,6 +93,10 @@ func FuzzReadCounts(f *testing.F) {
 		var a rankcore.Above
 		if err := c.read(data, func(r *reader) { a = r.above() }); err == nil && (a.Before < 0 || a.Tied < 0 || a.Total < a.Before+a.Tied) {
 			t.Errorf("%x: %+v", data, a)
+		}
+		var h rankcore.Head
+		if err := c.read(data, func(r *reader) { h = r.head() }); err == nil && len(h.Shards) > len(data) {
+			t.Errorf("%x: %+v", data, h)
 		}
 		var s rankcore.SegmentCounts
 		if err := c.read(data, func(r *reader) { s = r.segments() }); err != nil {

@@ -15,7 +15,7 @@ import (
 // ready. Its methods are those of a store's counter.
 type Index interface {
 	Above(ctx context.Context, q rankcore.AboveQuery) (rankcore.Above, error)
-	Nth(ctx context.Context, board rankcore.BoardID, season rankcore.SeasonID, n int64) (key int64, ok bool)
+	Head(ctx context.Context, q rankcore.HeadQuery) (rankcore.Head, error)
 	Segments(ctx context.Context, board rankcore.BoardID, season rankcore.SeasonID) (rankcore.SegmentCounts, error)
 	// Ready reports whether questions about the board can be answered now.
 	Ready(board rankcore.BoardID) bool
@@ -89,12 +89,9 @@ func countOf(ctx context.Context, index Index, b *rankcore.Board, q question) ([
 	case askAbove:
 		a, err := index.Above(ctx, rankcore.AboveQuery{Board: b, Season: q.season, Key: q.n, Shard: q.shard, Changed: q.changed})
 		return appendAbove(to, a), err
-	case askNth:
-		key, ok := index.Nth(ctx, b.ID, q.season, q.n)
-		if !ok {
-			return nil, rankcore.ErrNotCounted
-		}
-		return appendKey(to, key), nil
+	case askHead:
+		h, err := index.Head(ctx, rankcore.HeadQuery{Board: b.ID, Season: q.season, Rows: q.n})
+		return appendHead(to, h), err
 	default:
 		c, err := index.Segments(ctx, b.ID, q.season)
 		return appendSegments(to, c), err

@@ -31,6 +31,8 @@ type board struct {
 // season is the members of one season.
 type season struct {
 	counts  Counts
+	head    head
+	members []int64             // by shard
 	changed []rankcore.Position // by shard
 	version rankcore.Position   // the newest of changed
 }
@@ -84,10 +86,16 @@ func (b *board) tell() {
 func (b *board) season(id rankcore.SeasonID) *season {
 	s := b.seasons[id]
 	if s == nil {
-		s = &season{changed: make([]rankcore.Position, b.Shards)}
+		s = &season{head: headOf(b.Board), members: make([]int64, b.Shards), changed: make([]rankcore.Position, b.Shards)}
 		b.seasons[id] = s
 	}
 	return s
+}
+
+// add changes how many members of a shard stand at a key; false where fewer than none would be left.
+func (s *season) add(shard int, key, n int64) bool {
+	s.members[shard] += n
+	return s.counts.Add(key, n) && s.head.add(shard, key, n)
 }
 
 // begun is the newest call that carries steps.
@@ -145,6 +153,36 @@ func (b *board) above(q rankcore.AboveQuery, asked uint64, now time.Time) (a ran
 	a.Before, a.Tied = s.counts.Count(q.Key)
 	a.Total, a.Version = s.counts.Total(), s.version
 	return a, counted, nil
+}
+
+func (b *board) head(q rankcore.HeadQuery, asked uint64, now time.Time) (h rankcore.Head, v verdict, news <-chan struct{}) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if v = b.certain(q.Season, asked, now); v != counted {
+		return h, v, b.news
+	}
+	for i := range b.parts {
+		if b.parts[i].at.IsNone() { // it is still to be made
+			return h, notCounted, b.news
+		}
+	}
+	h.Last, h.Shards = rankcore.MaxScore, make([]rankcore.ShardHead, b.Shards)
+	s := b.seasons[q.Season]
+	if s == nil {
+		return h, counted, nil
+	}
+	key, ok := s.head.spread(q.Rows, h.Shards)
+	if !ok {
+		h.Shards = nil
+		if key, ok = s.counts.Nth(q.Rows); !ok {
+			key = rankcore.MaxScore
+		}
+	}
+	h.Last = key
+	for i := range h.Shards {
+		h.Shards[i].Members, h.Shards[i].Changed = s.members[i], s.changed[i]
+	}
+	return h, counted, nil
 }
 
 func (b *board) segments(id rankcore.SeasonID, asked uint64, now time.Time) (c rankcore.SegmentCounts, v verdict, news <-chan struct{}) {

@@ -222,7 +222,7 @@ func (b *board) takeOne(q *rankcore.CountsQuery, c *rankcore.Counts) bool {
 	}
 	s := b.season(q.Season)
 	for _, k := range c.Counts {
-		s.counts.Add(k.Key, k.Count)
+		s.add(q.Shard, k.Key, k.Count)
 		p.todo[q.Season] = k.Key
 	}
 	s.changed[q.Shard] = c.Changed

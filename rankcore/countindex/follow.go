@@ -140,10 +140,10 @@ func (b *board) follow(shard int, p *part, m *rankcore.SeasonMoves, at rankcore.
 	whole := true
 	for _, move := range m.Moves {
 		if move.Old != rankcore.NoKey && (!partial || move.Old <= upTo) {
-			whole = s.counts.Add(move.Old, -1) && whole
+			whole = s.add(shard, move.Old, -1) && whole
 		}
 		if move.New != rankcore.NoKey && (!partial || move.New <= upTo) {
-			s.counts.Add(move.New, 1)
+			s.add(shard, move.New, 1)
 		}
 	}
 	if !whole {

@@ -71,74 +71,59 @@ func (x *Index) Ready(id rankcore.BoardID) bool { return x.State(id).Ready }
 // waitAtMost bounds how long an answer waits for steps under way; asking the shards takes no longer.
 const waitAtMost = 100 * time.Millisecond
 
-// Above counts the members at and before a key. It waits for the steps that were under way when it was asked, since
-// they may have happened. It fails with rankcore.ErrNotCounted, rankcore.ErrMoved or ctx's error.
-func (x *Index) Above(ctx context.Context, q rankcore.AboveQuery) (rankcore.Above, error) {
-	b := x.boards[q.Board.ID]
-	if b == nil || !x.leads(q.Board.ID) {
-		return rankcore.Above{}, rankcore.ErrNotCounted
+// settle asks a board until its verdict is final, and waits while steps are under way that may have happened.
+func (x *Index) settle(ctx context.Context, id rankcore.BoardID, ask func(b *board, asked uint64) (verdict, <-chan struct{})) error {
+	b := x.boards[id]
+	if b == nil || !x.leads(id) {
+		return rankcore.ErrNotCounted
 	}
 	bound := time.NewTimer(waitAtMost)
 	defer bound.Stop()
 	for asked := b.begun(); ; {
-		above, verdict, news := b.above(q, asked, time.Now())
+		verdict, news := ask(b, asked)
 		switch verdict {
 		case counted:
-			return above, nil
+			return nil
 		case moved:
-			return above, rankcore.ErrMoved
+			return rankcore.ErrMoved
 		case notCounted:
-			return above, rankcore.ErrNotCounted
+			return rankcore.ErrNotCounted
 		case wait:
 		}
 		select {
 		case <-news:
 		case <-bound.C:
-			return above, rankcore.ErrNotCounted
+			return rankcore.ErrNotCounted
 		case <-ctx.Done():
-			return above, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }
 
-// Nth is the key of the season's n-th member, from 1, as far as the index knows; false where there are not that many,
-// or where it does not know. Steps under way may have moved the member: it is where to look, not what is there.
-func (x *Index) Nth(_ context.Context, id rankcore.BoardID, season rankcore.SeasonID, n int64) (key int64, ok bool) {
-	b := x.boards[id]
-	if b == nil {
-		return 0, false
-	}
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	if s := b.seasons[season]; s != nil && b.ready {
-		return s.counts.Nth(n)
-	}
-	return 0, false
+// Above counts the members at and before a key. It waits for the steps that were under way when it was asked, since
+// they may have happened. It fails with rankcore.ErrNotCounted, rankcore.ErrMoved or ctx's error.
+func (x *Index) Above(ctx context.Context, q rankcore.AboveQuery) (a rankcore.Above, err error) {
+	err = x.settle(ctx, q.Board.ID, func(b *board, asked uint64) (v verdict, news <-chan struct{}) {
+		a, v, news = b.above(q, asked, time.Now())
+		return v, news
+	})
+	return a, err
+}
+
+// Head tells where a season's first members stand, and in which shards. Like Above it waits for steps under way.
+func (x *Index) Head(ctx context.Context, q rankcore.HeadQuery) (h rankcore.Head, err error) {
+	err = x.settle(ctx, q.Board, func(b *board, asked uint64) (v verdict, news <-chan struct{}) {
+		h, v, news = b.head(q, asked, time.Now())
+		return v, news
+	})
+	return h, err
 }
 
 // Segments are the members of a season by segment. Like Above it waits for steps under way.
-func (x *Index) Segments(ctx context.Context, id rankcore.BoardID, season rankcore.SeasonID) (rankcore.SegmentCounts, error) {
-	b := x.boards[id]
-	if b == nil || !x.leads(id) {
-		return rankcore.SegmentCounts{}, rankcore.ErrNotCounted
-	}
-	bound := time.NewTimer(waitAtMost)
-	defer bound.Stop()
-	for asked := b.begun(); ; {
-		counts, verdict, news := b.segments(season, asked, time.Now())
-		switch verdict {
-		case counted:
-			return counts, nil
-		case wait:
-		default:
-			return counts, rankcore.ErrNotCounted
-		}
-		select {
-		case <-news:
-		case <-bound.C:
-			return counts, rankcore.ErrNotCounted
-		case <-ctx.Done():
-			return counts, ctx.Err()
-		}
-	}
+func (x *Index) Segments(ctx context.Context, id rankcore.BoardID, season rankcore.SeasonID) (c rankcore.SegmentCounts, err error) {
+	err = x.settle(ctx, id, func(b *board, asked uint64) (v verdict, news <-chan struct{}) {
+		c, v, news = b.segments(season, asked, time.Now())
+		return v, news
+	})
+	return c, err
 }

@@ -15,8 +15,8 @@ type Counter interface {
 	// Above counts the members at and before a key, as shards were between the question and the answer. It fails with
 	// rankcore.ErrMoved when the user's shard is to be read again; any other error is that it cannot tell.
 	Above(ctx context.Context, q rankcore.AboveQuery) (rankcore.Above, error)
-	// Nth is the key of the n-th member, about; false where it cannot tell. A wrong one costs another question.
-	Nth(ctx context.Context, board rankcore.BoardID, season rankcore.SeasonID, n int64) (key int64, ok bool)
+	// Head tells where the first members of a season stand, as shards were between the question and the answer.
+	Head(ctx context.Context, q rankcore.HeadQuery) (rankcore.Head, error)
 	// Segments are the members by segment, as shards were between the question and the answer.
 	Segments(ctx context.Context, board rankcore.BoardID, season rankcore.SeasonID) (rankcore.SegmentCounts, error)
 }
@@ -28,8 +28,8 @@ func (noCounter) Above(context.Context, rankcore.AboveQuery) (rankcore.Above, er
 	return rankcore.Above{}, rankcore.ErrNotCounted
 }
 
-func (noCounter) Nth(context.Context, rankcore.BoardID, rankcore.SeasonID, int64) (int64, bool) {
-	return 0, false
+func (noCounter) Head(context.Context, rankcore.HeadQuery) (rankcore.Head, error) {
+	return rankcore.Head{}, rankcore.ErrNotCounted
 }
 
 func (noCounter) Segments(context.Context, rankcore.BoardID, rankcore.SeasonID) (rankcore.SegmentCounts, error) {

@@ -36,23 +36,12 @@ func (s *Store) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, e
 	return page, nil
 }
 
-// first gathers the first n rows. Where the counter knows how far they reach, shards are asked for no row beyond, so
-// that all of them together answer little more than n; when that was not far enough, they are asked as if it did not.
+// first gathers the first n rows. Where the counter knows where they stand, few shards are asked.
 func (s *Store) first(ctx context.Context, b *rankcore.Board, season rankcore.SeasonID, n int) (*run, error) {
-	r := newRun("top", b, season, rankcore.StartGap, n)
-	r.standIns.allowed = true
-	if n > 0 {
-		if key, ok := s.counter.Nth(ctx, b.ID, season, int64(n+n/8+1)); ok { // a few more: some may have left since
-			r.last = key
-		}
-	}
-	if err := s.gather(ctx, r, allShards(b)); err != nil {
-		return nil, err
-	}
-	if r.enough() {
+	if r := s.firstCounted(ctx, b, season, n); r != nil {
 		return r, nil
 	}
-	r = newRun("top", b, season, rankcore.StartGap, n)
+	r := newRun("top", b, season, rankcore.StartGap, n)
 	r.standIns.allowed = true
 	if err := s.gather(ctx, r, allShards(b)); err != nil {
 		return nil, err
