@@ -18,6 +18,7 @@ const (
 	DefaultConcurrency = 512
 	DefaultPages       = 256
 	DefaultArounds     = 4096
+	DefaultWalks       = 64
 	DefaultStandings   = 20_000
 )
 
@@ -29,6 +30,7 @@ type Config struct {
 	Snapshots   *Snapshots            // what to fall back on before anything was asked; nil: nothing
 	Pages       int                   // remembered pages; the least recently used are forgotten first
 	Arounds     int                   // remembered pages around a user, likewise
+	Walks       int                   // remembered pages of walks, likewise
 	Standings   int                   // remembered standings, likewise
 	Logger      *slog.Logger          // nil: none
 	Registerer  prometheus.Registerer // nil: no metrics
@@ -46,6 +48,9 @@ func (c *Config) fill() {
 	}
 	if c.Arounds <= 0 {
 		c.Arounds = DefaultArounds
+	}
+	if c.Walks <= 0 {
+		c.Walks = DefaultWalks
 	}
 	if c.Standings <= 0 {
 		c.Standings = DefaultStandings
@@ -68,6 +73,8 @@ type Guard struct {
 	snapshots *Snapshots
 	pages     *memory[rankcore.Page]
 	arounds   *memory[rankcore.Page]
+	walks     *memory[rankcore.Page]
+	walked    *memory[rankcore.Meta] // of many more pages of walks than are remembered
 	standings *memory[rankcore.Standing]
 
 	// mu guards breakers, one for each board asked about. Boards are few and configured, so it only grows to their number.
@@ -88,6 +95,8 @@ func NewGuard(cfg Config) *Guard {
 		snapshots: cfg.Snapshots,
 		pages:     newMemory[rankcore.Page](cfg.Pages),
 		arounds:   newMemory[rankcore.Page](cfg.Arounds),
+		walks:     newMemory[rankcore.Page](cfg.Walks),
+		walked:    newMemory[rankcore.Meta](cfg.Arounds),
 		standings: newMemory[rankcore.Standing](cfg.Standings),
 		breakers:  make(map[rankcore.BoardID]*breaker),
 	}
@@ -112,33 +121,6 @@ func (g *Guard) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, e
 		return nil, ctx.Err()
 	}
 	return g.olderPage(q.Board, g.pages, k, g.snapshots.top(q), reasonOf(err)), nil
-}
-
-// Rows answers from the core. Around a user it has the last page to fall back on, as Rank has; a page of a walk has
-// none: it would not fit its neighbours, and a walk through a board would drive everything else out of memory.
-// Then, or without a last page, it is updating.
-func (g *Guard) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, error) {
-	k := question{board: q.Board.ID, season: q.Season, user: q.Around, limit: q.Limit}
-	page, err := ask(ctx, g, q.Board.ID, func(ctx context.Context) (*rankcore.Page, error) {
-		return g.source.Rows(ctx, q)
-	})
-	switch {
-	case err == nil:
-		if q.Around != "" {
-			g.arounds.keep(k, page, page.Meta)
-		}
-		return page, nil
-	case q.Around != "" && errors.Is(err, rankcore.ErrNotRanked):
-		g.arounds.forget(k)
-		g.snapshots.left(q.Board, q.Season, q.Around)
-		return nil, rankcore.ErrNotRanked
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case q.Around == "":
-		g.metrics.updating.Inc()
-		return &rankcore.Page{Meta: updating(q.Season, reasonOf(err))}, nil
-	}
-	return g.olderPage(q.Board, g.arounds, k, g.snapshots.around(q), reasonOf(err)), nil
 }
 
 // olderPage is the page that memory or the snapshot has, or an updating one.

@@ -1,6 +1,10 @@
 package degrade
 
-import "rankgate/rankcore"
+import (
+	"slices"
+
+	"rankgate/rankcore"
+)
 
 // head is what a snapshot knows of a season: its first rows, as the core told them together. It answers only what
 // it knows for sure: what stands behind its last row, and whether a user without a row is ranked, it does not.
@@ -35,6 +39,28 @@ func (h *head) rows(offset, limit int) *rankcore.Page {
 		return nil
 	}
 	return &rankcore.Page{Meta: h.meta(), Entries: h.page.Entries[offset:end:end]}
+}
+
+// behind are the rows behind a place and within a range; nil when not all of them are known.
+func (h *head) behind(q rankcore.RowsQuery) *rankcore.Page {
+	o, gap, rows := q.Board.Order, q.Gap(), h.page.Entries
+	_, last := o.Keys(q.Within)
+	from := slices.IndexFunc(rows, func(e rankcore.Entry) bool { return gap.Precedes(o.Key(e.Score), e.Arrival, e.User) })
+	if from < 0 {
+		from = len(rows)
+	}
+	end := from
+	for end < len(rows) && end-from < q.Limit && o.Key(rows[end].Score) <= last {
+		end++
+	}
+	more := end < len(rows) && o.Key(rows[end].Score) <= last
+	if end == len(rows) && int64(end) < h.page.Total {
+		if end-from < q.Limit || !q.Within.IsWhole() { // whether the range goes on is not known either
+			return nil
+		}
+		more = true
+	}
+	return &rankcore.Page{Meta: h.meta(), Entries: rows[from:end:end], More: more}
 }
 
 // around is RowsQuery.Around: the user's row with as many before as behind it where the ends allow.

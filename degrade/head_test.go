@@ -65,6 +65,46 @@ func TestHeadAnswersOnlyRowsItKnows(t *testing.T) {
 	}
 }
 
+func TestHeadAnswersPagesItKnows(t *testing.T) {
+	whole, part, tie := headOf(4, 9, 7, 7, 1), headOf(100, 9, 7, 7, 1), rankcore.Between(7, 8)
+	at := func(score rankcore.Score, u rankcore.UserID) rankcore.Place {
+		return rankcore.Place{Score: score, User: u}
+	}
+	cases := []struct {
+		head   *head
+		after  rankcore.Place
+		within rankcore.ScoreRange
+		limit  int
+		want   string // + where there is more
+	}{
+		{whole, rankcore.Place{}, rankcore.ScoreRange{}, 4, "abcd"},
+		{whole, rankcore.Place{}, rankcore.ScoreRange{}, 2, "ab+"},
+		{whole, at(7, "b"), rankcore.ScoreRange{}, 2, "cd"},
+		{whole, at(8, "left since"), rankcore.ScoreRange{}, 2, "bc+"},
+		{whole, at(1, "d"), rankcore.ScoreRange{}, 2, ""},
+		{whole, rankcore.Place{}, tie, 9, "bc"},
+		{whole, rankcore.Place{}, tie, 1, "b+"},
+		{whole, at(7, "b"), tie, 1, "c"},
+		{part, rankcore.Place{}, rankcore.ScoreRange{}, 4, "abcd+"},
+		{part, rankcore.Place{}, rankcore.ScoreRange{}, 5, "none"},
+		{part, at(1, "d"), rankcore.ScoreRange{}, 1, "none"},
+		{part, rankcore.Place{}, tie, 9, "bc"},
+		{part, rankcore.Place{}, rankcore.Between(0, 1), 1, "none"}, // is there another 1, or a 0?
+		{part, rankcore.Place{}, rankcore.Between(1, 9), 2, "ab+"},
+	}
+	for i, c := range cases {
+		q := rankcore.RowsQuery{Board: board, After: c.after, Within: c.within, Limit: c.limit}
+		page := c.head.behind(q)
+		got := users(page)
+		if page != nil && page.More {
+			got += "+"
+		}
+		if got != c.want {
+			t.Errorf("%d: %q, want %q", i, got, c.want)
+		}
+	}
+}
+
 func TestHeadCentresAUserWhereTheEndsAllow(t *testing.T) {
 	whole, part := headOf(7, 9, 8, 7, 6, 5, 4, 3), headOf(100, 9, 8, 7, 6, 5, 4, 3)
 	cases := []struct {

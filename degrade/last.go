@@ -8,13 +8,16 @@ import (
 	"rankgate/rankcore"
 )
 
-// question holds everything that changes an answer. Only a page around a user has a user.
+// question holds everything that changes an answer. Of pages only one around a user has a user, and only one of a walk
+// has a place and a range.
 type question struct {
 	board         rankcore.BoardID
 	season        rankcore.SeasonID
 	user          rankcore.UserID
 	precision     rankcore.Precision
 	offset, limit int
+	after         rankcore.Place
+	within        rankcore.ScoreRange
 }
 
 // memory holds the last good answer to each of the most recently asked questions.

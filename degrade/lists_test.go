@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"rankgate/rankcore"
 )
@@ -50,20 +51,71 @@ func TestLastPageAroundAUser(t *testing.T) {
 	}
 }
 
-// A page of a walk is not remembered: it would not fit the next one, and a walk would drive out the tops.
-func TestWalksAreNotRemembered(t *testing.T) {
+// Pages of walks are remembered by their place, and few of them: a walk must not drive out the tops.
+func TestLastPagesOfAWalk(t *testing.T) {
 	core := newSickable()
-	g := NewGuard(Config{Source: core, Pages: 1})
+	g := NewGuard(Config{Source: core, Pages: 1, Walks: 2})
 	wantTop(t, g, rankcore.Fresh, "")
-	q := rowsQuery("")
-	if page, err := g.Rows(t.Context(), q); err != nil || page.Status != rankcore.Fresh {
-		t.Fatalf("%+v, %v", page, err)
+	page := func(after rankcore.UserID) rankcore.RowsQuery {
+		q := rowsQuery("")
+		if after != "" {
+			q.After = rankcore.Place{Score: 10, User: after}
+		}
+		return q
+	}
+	var shown *rankcore.Page
+	for _, after := range []rankcore.UserID{"abe", "bill", ""} {
+		var err error
+		if shown, err = g.Rows(t.Context(), page(after)); err != nil || shown.Status != rankcore.Fresh {
+			t.Fatalf("%+v, %v", shown, err)
+		}
 	}
 	core.sicken(down)
 	wantTop(t, g, rankcore.Stale, rankcore.CoreDown)
-	if page, err := g.Rows(t.Context(), q); err != nil || page.Status != rankcore.Updating || len(page.Entries) > 0 {
-		t.Errorf("%+v, %v", page, err)
+	for after, want := range map[rankcore.UserID]rankcore.Status{"": rankcore.Stale, "bill": rankcore.Stale, "abe": rankcore.Updating} {
+		if got, err := g.Rows(t.Context(), page(after)); err != nil || got.Status != want {
+			t.Errorf("behind %q: %+v, %v, want %s", after, got, err, want)
+		}
 	}
+	if got, _ := g.Rows(t.Context(), page("")); !got.AsOf.Equal(shown.AsOf) || len(got.Entries) != 1 {
+		t.Errorf("%+v, want the last one", got)
+	}
+	ranged := page("")
+	ranged.Within = rankcore.Between(1, 20)
+	if got, err := g.Rows(t.Context(), ranged); err != nil || got.Status != rankcore.Updating || len(got.Entries) > 0 {
+		t.Errorf("a range never asked for: %+v, %v", got, err)
+	}
+}
+
+// A page that is not remembered any more is cut from the snapshot, unless a newer one was given.
+func TestPagesOfTheSnapshot(t *testing.T) {
+	core := newHeads()
+	s := OpenSnapshots(SnapshotsConfig{Dir: t.TempDir(), Boards: []*rankcore.Board{daily}})
+	g := NewGuard(Config{Source: core, Snapshots: s, Walks: 1})
+	core.scripted.rows = func(context.Context, rankcore.RowsQuery) (*rankcore.Page, error) { return nil, down(t.Context()) }
+	s.take(t.Context(), g, &turn{board: daily}, time.Now())
+	q := rankcore.RowsQuery{Board: daily, Season: "all", Limit: 1}
+	other := q
+	other.Within = rankcore.Between(-5, 5)
+	want := func(what string, status rankcore.Status, reason rankcore.Reason) {
+		t.Helper()
+		if page, err := g.Rows(t.Context(), q); err != nil || page.Status != status || page.Reason != reason {
+			t.Errorf("%s: %+v, %v, want %s because of %s", what, page, err, status, reason)
+		}
+	}
+	want("never asked for", rankcore.Stale, rankcore.FromSnapshot)
+	answer := func(context.Context, rankcore.RowsQuery) (*rankcore.Page, error) {
+		return &rankcore.Page{Meta: freshNow("all"), Entries: []rankcore.Entry{{Rank: 1, User: "abe", Score: 10}}}, nil
+	}
+	sick := core.scripted.rows
+	core.scripted.rows = answer
+	for _, q := range []rankcore.RowsQuery{q, other} { // the second drives the first out of memory
+		if _, err := g.Rows(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	core.scripted.rows = sick
+	want("given since", rankcore.Updating, rankcore.CoreDown)
 }
 
 // A batch is put together from the last standings, whichever question they came with, and only when none is missing.

@@ -88,6 +88,10 @@ func (s *Snapshots) around(q rankcore.RowsQuery) *rankcore.Page {
 	return look(s, q.Board, q.Season, func(h *head) *rankcore.Page { return h.around(q.Around, q.Limit) })
 }
 
+func (s *Snapshots) behind(q rankcore.RowsQuery) *rankcore.Page {
+	return look(s, q.Board, q.Season, func(h *head) *rankcore.Page { return h.behind(q) })
+}
+
 func (s *Snapshots) rank(q rankcore.RankQuery) *rankcore.Standing {
 	return look(s, q.Board, q.Season, func(h *head) *rankcore.Standing { return h.standing(q.User) })
 }

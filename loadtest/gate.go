@@ -94,12 +94,14 @@ func (g *Gate) tells(text string) error {
 	return err
 }
 
-// metric is the sum of a metric over its labels; 0 while the gate does not answer.
-func (g *Gate) metric(name string) (sum float64) {
+// metric is the sum of a metric over its labels, or over those series that have the given values among theirs; 0 while the
+// gate does not answer.
+func (g *Gate) metric(name string, values ...string) (sum float64) {
 	body, _ := g.get("/metrics")
 	for line := range strings.Lines(body) {
 		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if series, _, _ = strings.Cut(series, "{"); series == name {
+		named, labels, _ := strings.Cut(series, "{")
+		if named == name && !slices.ContainsFunc(values, func(v string) bool { return !strings.Contains(labels, strconv.Quote(v)) }) {
 			n, _ := strconv.ParseFloat(value, 64)
 			sum += n
 		}

@@ -39,6 +39,9 @@ func stillTop(n int) []rankcore.Entry {
 	return rows
 }
 
+// stillBehind is how many rows stand before the i-th user's.
+func stillBehind(i int) int { return stillUsers - 3*(i/3+1) + i%3 }
+
 // fillStill writes the board and returns when it is there.
 func fillStill(ctx context.Context, c *Client, b *rankcore.Board) error {
 	for from := 0; from < stillUsers; from += rankcore.MaxOps {
@@ -72,6 +75,35 @@ func wrongPage(p *rankcore.Page, n int) string {
 		return fmt.Sprintf("%s top of %d members, there are %d", p.Status, p.Total, stillUsers)
 	case !slices.Equal(p.Entries, stillTop(n)):
 		return fmt.Sprintf("%s top is not the one it always was: %v", p.Status, p.Entries)
+	}
+	return ""
+}
+
+// wrongRows says what is wrong with rows of a still board that are to begin behind so many others, or "".
+func wrongRows(p *rankcore.Page, behind, n int) string {
+	switch all := stillTop(min(behind+n, stillUsers)); {
+	case p.Status == rankcore.Updating:
+		return ""
+	case p.Total != stillUsers:
+		return fmt.Sprintf("%s rows of %d members, there are %d", p.Status, p.Total, stillUsers)
+	case !slices.Equal(p.Entries, all[behind:]) || p.More != (len(all) < stillUsers):
+		return fmt.Sprintf("%s rows behind %d others are not those that always were: %v", p.Status, behind, p.Entries)
+	}
+	return ""
+}
+
+// wrongBatch says what is wrong with where users of a still board are said to stand, or "".
+func wrongBatch(b *rankcore.Standings, users []int) string {
+	if b.Status == rankcore.Updating {
+		return ""
+	}
+	for at, i := range users {
+		if b.Users[at] == nil {
+			return fmt.Sprintf("%s is not ranked in a batch that is %s", stillUser(i), b.Status)
+		}
+		if wrong := wrongStanding(b.Users[at], i); wrong != "" {
+			return "in a batch " + wrong
+		}
 	}
 	return ""
 }

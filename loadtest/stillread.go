@@ -16,6 +16,8 @@ import (
 const (
 	stillReaders = 4
 	stillRows    = 20
+	stillAround  = 11
+	stillBatch   = 5
 	freshAsks    = 24 // users whose rank must be fresh, on as many shards as they happen to live on
 )
 
@@ -72,8 +74,14 @@ func (w *stillWatch) once(ctx context.Context, rng *rand.Rand) {
 	switch dice := rng.IntN(10); {
 	case dice < 4:
 		_, _ = w.top(ctx)
-	case dice < 9:
+	case dice < 6:
 		_, _ = w.rank(ctx, rng.IntN(stillUsers))
+	case dice < 7:
+		w.around(ctx, rng.IntN(stillUsers))
+	case dice < 8:
+		w.page(ctx, rng.IntN(stillUsers/10)) // near the first rows, which may be known from before
+	case dice < 9:
+		w.batch(ctx, rng)
 	default:
 		w.stranger(ctx, rng.IntN(stillUsers))
 	}
@@ -108,6 +116,57 @@ func (w *stillWatch) rank(ctx context.Context, i int) (m rankcore.Meta, err erro
 	w.timed(w.cold, took)
 	w.note(ctx, wrongStanding(s, i), nil, s.Meta, string(u), before)
 	return s.Meta, nil
+}
+
+// around asks for a user's neighbours.
+func (w *stillWatch) around(ctx context.Context, i int) {
+	question := "around " + string(stillUser(i))
+	before := w.seen(question)
+	page, err := w.client.Rows(ctx, rankcore.RowsQuery{Board: w.board, Season: "all", Around: stillUser(i), Limit: stillAround})
+	first := max(min(stillBehind(i)-stillAround/2, stillUsers-stillAround), 0)
+	if err == nil {
+		page.More = first+stillAround < stillUsers // which is not told
+	}
+	w.rows(ctx, question, before, page, err, first, stillAround)
+}
+
+// page asks for a page behind a user.
+func (w *stillWatch) page(ctx context.Context, behind int) {
+	q := rankcore.RowsQuery{Board: w.board, Season: "all", Limit: stillRows}
+	if behind > 0 {
+		last := stillTop(behind)[behind-1]
+		q.After = rankcore.Place{Score: last.Score, User: last.User}
+	}
+	question := fmt.Sprint("page behind ", behind)
+	before := w.seen(question)
+	page, err := w.client.Rows(ctx, q)
+	w.rows(ctx, question, before, page, err, behind, stillRows)
+}
+
+func (w *stillWatch) rows(ctx context.Context, question string, before time.Time, page *rankcore.Page, err error, behind, n int) {
+	switch {
+	case errors.Is(err, rankcore.ErrNotRanked):
+		w.note(ctx, question+": said not to be ranked", nil, rankcore.Meta{}, question, before)
+	case err != nil:
+		w.note(ctx, "", err, rankcore.Meta{}, question, before)
+	default:
+		w.note(ctx, wrongRows(page, behind, n), nil, page.Meta, question, before)
+	}
+}
+
+// batch asks where some users stand.
+func (w *stillWatch) batch(ctx context.Context, rng *rand.Rand) {
+	users, asked := make([]int, stillBatch), make([]rankcore.UserID, stillBatch)
+	for at := range users {
+		users[at] = rng.IntN(stillUsers)
+		asked[at] = stillUser(users[at])
+	}
+	batch, err := w.client.Ranks(ctx, rankcore.RanksQuery{Board: w.board, Season: "all", Users: asked})
+	if err != nil {
+		w.note(ctx, "", err, rankcore.Meta{}, "", time.Time{})
+		return
+	}
+	w.note(ctx, wrongBatch(batch, users), nil, batch.Meta, "", time.Time{})
 }
 
 // stranger asks about somebody who has no score: that, or that nobody knows now, are the two right answers.

@@ -19,6 +19,13 @@ func (t *trial) beginStill(ctx context.Context) error {
 	if err := fillStill(filling, t.client, t.still.board); err != nil {
 		return err
 	}
+	written := time.Now()
+	t.rig.await("a snapshot of the board", func() error {
+		if asOf := t.rig.gates[0].metric("rankgate_degrade_snapshot_as_of_timestamp_seconds", string(t.still.board.ID)); asOf < float64(written.UnixMilli())/1e3 {
+			return fmt.Errorf("the last is as of %.3f", asOf)
+		}
+		return nil
+	})
 	for range 400 { // what a gateway opens when it is asked, it has opened
 		t.still.once(ctx, t.rng)
 	}

@@ -93,7 +93,7 @@ func TestStairsOfLastRows(t *testing.T) {
 	}
 	shown := func(n int) int64 {
 		l := lastRows{seasons: map[seasonKey]*seasonRows{{}: {shards: []staircase{s}}}}
-		if k := l.last(seasonKey{}, 0, n, int64(n)); k != nil && k.reach >= int64(n) {
+		if k := l.last(seasonKey{}, 0, &about{gap: rankcore.StartGap}, n, int64(n)); k != nil && k.reach >= int64(n) {
 			return k.asOf.Unix()
 		}
 		return 0

@@ -106,19 +106,55 @@ func (s *staircase) add(k knownRows) (more int) {
 	return more + len(k.list)
 }
 
-// last is the newest reading of a shard that has n rows or every row up to a key, else the one that reaches farthest; nil
-// when there is none.
-func (l *lastRows) last(key seasonKey, shard, n int, upTo int64) *knownRows {
+// last is the newest reading of a shard that has n rows behind a gap or every row up to a key, else the one that reaches
+// farthest; nil when there is none that reaches the gap.
+func (l *lastRows) last(key seasonKey, shard int, a *about, n int, upTo int64) *knownRows {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	season := l.seasons[key]
-	if season == nil || len(season.shards[shard]) == 0 {
+	if season == nil {
 		return nil
 	}
+	var farthest *knownRows
 	for _, k := range slices.Backward(season.shards[shard]) {
-		if len(k.list) >= n || k.reach >= upTo {
-			return &k
+		if k.reach < a.gap.Key {
+			continue
+		}
+		farthest = &k
+		if len(k.list)-k.before(a) >= n || k.reach >= upTo {
+			break
 		}
 	}
-	return &season.shards[shard][0]
+	return farthest
+}
+
+// before is how many of the rows stand before the gap.
+func (k *knownRows) before(a *about) int {
+	n, _ := slices.BinarySearchFunc(k.list, true, func(e rankcore.Entry, _ bool) int {
+		if a.precedes(e) {
+			return 1
+		}
+		return -1
+	})
+	return n
+}
+
+// slice is what a shard has about a gap, as far as the rows reach. Rows beyond the last key are not wanted of others.
+func (k *knownRows) slice(a *about) slice {
+	s := slice{reading: reading{members: k.members, changed: k.changed}, lastKnown: true}
+	n := k.before(a)
+	s.before = int64(n)
+	for _, e := range k.list[:n] {
+		if a.order.Key(e.Score) < a.gap.Key {
+			s.better++
+		}
+	}
+	back := slices.Clone(k.list[:n])
+	slices.Reverse(back)
+	forth := k.list[n:]
+	for len(forth) > 0 && a.order.Key(forth[len(forth)-1].Score) > a.last {
+		forth = forth[:len(forth)-1]
+	}
+	s.back, s.forth = rows{back, true}, rows{forth, true}
+	return s
 }

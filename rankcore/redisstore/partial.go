@@ -19,13 +19,13 @@ type standIns struct {
 	reach   int64     // no row with a key up to here is missing
 }
 
-// standIn puts a shard's last known rows in its place, if there are any. A shard that waited in vain is not asked again.
+// standIn puts a shard's last known rows in its place, if they reach the gap. A shard that waited in vain is not asked again.
 func (s *Store) standIn(r *run, shard int, why error) bool {
 	in := &r.standIns
 	if !in.allowed {
 		return false
 	}
-	known := s.lastRows.last(seasonKey{r.board.ID, r.season}, shard, r.forth, r.last)
+	known := s.lastRows.last(seasonKey{r.board.ID, r.season}, shard, &r.about, r.forth, r.last)
 	if known == nil {
 		return false
 	}
@@ -39,7 +39,7 @@ func (s *Store) standIn(r *run, shard int, why error) bool {
 		in.why = why
 	}
 	in.shards++
-	r.slices[shard] = slice{reading: reading{members: known.members, changed: known.changed}, forth: rows{known.list, true}, lastKnown: true}
+	r.slices[shard] = known.slice(&r.about)
 	return true
 }
 
@@ -48,8 +48,14 @@ func (r *run) enough() bool {
 	if in := &r.standIns; in.shards > 0 {
 		r.behind = slices.DeleteFunc(r.behind, func(e rankcore.Entry) bool { return r.order.Key(e.Score) > in.reach })
 	}
-	_, members := r.counts()
-	return int64(len(r.behind)) == min(int64(r.wantForth), members)
+	before, members := r.counts()
+	return int64(len(r.behind)) == min(int64(r.wantForth), members-before)
+}
+
+// reached reports whether the run, whose rows end at its last key, has those it could have.
+func (r *run) reached() bool {
+	in := &r.standIns
+	return in.shards == 0 || r.enough() || in.reach >= r.last
 }
 
 // mark says in m what stood in for whom. An answer is as old as its oldest part.

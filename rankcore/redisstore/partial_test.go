@@ -122,9 +122,51 @@ func (o *outage) isPartial(since time.Time) {
 	if _, err := o.rank(o.someone(true, 5000), rankcore.Auto); !errors.As(err, &not) {
 		o.tb.Errorf("one who is not ranked, on a shard that is away: %v, want that nobody knows", err)
 	}
+	o.listsArePartial(since)
 	batch, err := o.store.Ranks(o.tb.Context(), rankcore.RanksQuery{Board: o.board, Season: "all", Users: []rankcore.UserID{stays, o.someone(false, 990)}})
 	if err != nil || batch.Status != rankcore.Partial || batch.Users[1].Precision != rankcore.Approx {
 		o.tb.Errorf("batch: %+v, %v, want a partial one of estimates", batch, err)
+	}
+}
+
+// listsArePartial checks pages and neighbours where the rows of the missing shards are known, and deeper.
+func (o *outage) listsArePartial(since time.Time) {
+	o.tb.Helper()
+	want := o.rows(len(o.scores))
+	ask := func(q rankcore.RowsQuery) (*rankcore.Page, error) {
+		q.Board, q.Season = o.board, "all"
+		return o.store.Rows(o.tb.Context(), q)
+	}
+	expect := func(what string, q rankcore.RowsQuery, want []rankcore.Entry) {
+		o.tb.Helper()
+		page, err := ask(q)
+		if err != nil || page.Status != rankcore.Partial || page.Reason == "" || page.Total != int64(len(o.scores)) || page.AsOf.Before(since) {
+			o.tb.Errorf("%s: %+v, %v, want a partial one of all", what, page, err)
+		} else if !slices.Equal(page.Entries, want) {
+			o.tb.Errorf("%s: %v\nwant %v", what, page.Entries, want)
+		}
+	}
+	var after rankcore.Place
+	for from := 0; from < 40; from += 8 {
+		expect(fmt.Sprint("page from ", from), rankcore.RowsQuery{After: after, Limit: 8}, want[from:from+8])
+		after = rankcore.Place{Score: want[from+7].Score, User: want[from+7].User}
+	}
+	low, high := want[29].Score, want[10].Score
+	ranged := slices.DeleteFunc(slices.Clone(want), func(e rankcore.Entry) bool { return e.Score < low || e.Score > high })
+	expect("a range", rankcore.RowsQuery{Within: rankcore.Between(low, high), Limit: 100}, ranged)
+	for i, e := range want[5:40] {
+		if !o.away[o.board.Shard(e.User)] {
+			expect("around "+string(e.User), rankcore.RowsQuery{Around: e.User, Limit: 11}, want[5+i-5:5+i+6])
+		}
+	}
+	var not *rankcore.Unavailable
+	deep := want[len(want)/2]
+	place := rankcore.Place{Score: deep.Score, User: deep.User}
+	if page, err := ask(rankcore.RowsQuery{After: place, Limit: 8}); !errors.As(err, &not) {
+		o.tb.Errorf("a page where nothing is known: %+v, %v", page, err)
+	}
+	if page, err := ask(rankcore.RowsQuery{Around: o.someone(false, 10), Limit: 8}); !errors.As(err, &not) {
+		o.tb.Errorf("neighbours where nothing is known: %+v, %v", page, err)
 	}
 }
 

@@ -53,7 +53,8 @@ func (s *Store) first(ctx context.Context, b *rankcore.Board, season rankcore.Se
 }
 
 // Rows answers q from all shards, each seen at one moment, at the same cost at any depth: shards find a place by
-// its score, and inside a long tie by halving it.
+// its score, and inside a long tie by halving it. Shards that do not answer are stood in for as in Top, where their rows
+// are known as far as the page goes.
 func (s *Store) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, error) {
 	begun := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
@@ -63,10 +64,14 @@ func (s *Store) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page,
 	}
 	r := newRun("rows", q.Board, q.Season, q.Gap(), q.Limit+1) // one more tells whether there are more
 	_, r.last = q.Board.Order.Keys(q.Within)
+	r.standIns.allowed = true
 	if err := s.gather(ctx, r, allShards(q.Board)); err != nil {
 		return nil, err
 	}
-	page := &rankcore.Page{Meta: r.meta(begun), Entries: r.behind}
+	if !r.reached() {
+		return nil, unavailable(ctx, r.standIns.why)
+	}
+	page := &rankcore.Page{Meta: r.standIns.mark(ctx, r.meta(begun)), Entries: r.behind}
 	if page.More = len(r.behind) > q.Limit; page.More {
 		page.Entries = r.behind[:q.Limit]
 	}
@@ -100,6 +105,7 @@ func (s *Store) around(ctx context.Context, q rankcore.RowsQuery, begun time.Tim
 		r.gap, r.slices[home] = own.value.at, own.value.slice
 		half := shareOf(q.Limit/2+1, q.Board.Shards)
 		r.back, r.forth = half, half
+		r.standIns.allowed = true
 		r.edgeOf = func(r *run) (int64, bool) {
 			if len(r.before) == 0 {
 				return r.gap.Key, true
@@ -109,8 +115,11 @@ func (s *Store) around(ctx context.Context, q rankcore.RowsQuery, begun time.Tim
 		if err := s.gather(ctx, r, slices.DeleteFunc(allShards(q.Board), func(shard int) bool { return shard == home })); err != nil {
 			return nil, err
 		}
+		if !r.reached() {
+			return nil, unavailable(ctx, r.standIns.why)
+		}
 		if len(r.behind) > 0 && r.behind[0].User == q.Around {
-			return &rankcore.Page{Meta: r.meta(begun), Entries: r.centered()}, nil
+			return &rankcore.Page{Meta: r.standIns.mark(ctx, r.meta(begun)), Entries: r.centered()}, nil
 		}
 	}
 	return nil, &rankcore.Unavailable{Reason: rankcore.CoreSlow, Cause: fmt.Errorf("a user of board %s moved while its neighbours were read, %d times", q.Board.ID, readTries)}

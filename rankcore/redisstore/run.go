@@ -88,10 +88,11 @@ func (s *Store) askSlices(ctx context.Context, r *run, ask []int) error {
 		}
 	}
 	for i, a := range s.deep(ctx, r.board, r.season, r.about, false, deep) {
-		if a.err != nil {
+		if a.err == nil {
+			r.slices[deep[i]] = a.value.slice
+		} else if !s.standIn(r, deep[i], a.err) {
 			return a.err
 		}
-		r.slices[deep[i]] = a.value.slice
 	}
 	return nil
 }
