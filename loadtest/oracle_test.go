@@ -198,8 +198,13 @@ func TestOracleKnowsWhoSurelyCameFirst(t *testing.T) {
 		shown string // the tie from its first member on
 		right bool
 	}{
-		{"a b c d e", true}, {"a b d c e", true}, {"d a b c e", true},
-		{"b a c d e", false}, {"a b c e d", false}, {"a d b e c", false}, {"e a b c d", false},
+		{"a b c d e", true},
+		{"a b d c e", true},
+		{"d a b c e", true},
+		{"b a c d e", false},
+		{"a b c e d", false},
+		{"a d b e c", false},
+		{"e a b c d", false},
 	} {
 		oracle := loadtest.NewOracle(b)
 		one, two := oracle.Sending(1), oracle.Sending(2)

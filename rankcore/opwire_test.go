@@ -134,7 +134,7 @@ func TestBadBodiesAreRefused(t *testing.T) {
 
 func TestABadBodyIsToldWhereItGoesWrong(t *testing.T) {
 	for body, from := range map[string]string{
-		``: "byte 0", `[]`: "byte 0", `{"ops":{}}`: "byte 7", `{"ops":[{"user":"a","add":1}],`: "byte 30", ` {"ops":[]} x`: "byte 12",
+		``: "byte 0", `[]`: "byte 0", `{"ops":{}}`: "byte 7", `{"ops":[{"user":"a","add":1}],`: "byte 30", `{ "ops":[]} x`: "byte 12",
 	} {
 		if _, err := rankcore.ParseOps(board(), []byte(body), now); !strings.Contains(err.Error(), from) || !strings.Contains(err.Error(), `{"ops":[...]}`) {
 			t.Errorf("%s: %v, want %s", body, err, from)
