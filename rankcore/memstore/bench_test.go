@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -11,9 +12,10 @@ import (
 	"rankgate/rankcore"
 )
 
-const benchMembers = 1_000_000
+// go test -run '^$' -bench . ./rankcore/memstore -args -members 10000000
+var memberCount = flag.Int("members", 1_000_000, "members of the board that is measured")
 
-// crowd is a board of a million members over 16 shards, and what is needed to go on writing it.
+// crowd is a board of many members over 16 shards, and what is needed to go on writing it.
 type crowd struct {
 	store *Store
 	board *rankcore.Board
@@ -103,13 +105,13 @@ func bothTies(b *testing.B, run func(b *testing.B, t rankcore.Ties)) {
 
 func BenchmarkUpdate(b *testing.B) {
 	bothTies(b, func(b *testing.B, t rankcore.Ties) {
-		c := newCrowd(b, "", t, benchMembers)
+		c := newCrowd(b, "", t, *memberCount)
 		for _, ids := range []bool{false, true} {
 			b.Run(fmt.Sprintf("ids=%v", ids), func(b *testing.B) {
 				batch, n := make([]rankcore.PlacedOp, 500), 0
 				for b.Loop() {
 					op := &batch[n%len(batch)]
-					*op = c.set(c.rand.IntN(benchMembers))
+					*op = c.set(c.rand.IntN(*memberCount))
 					if ids {
 						op.ID = fmt.Sprintf("event-%d", n)
 					}
@@ -124,18 +126,18 @@ func BenchmarkUpdate(b *testing.B) {
 
 func BenchmarkRank(b *testing.B) {
 	bothTies(b, func(b *testing.B, t rankcore.Ties) {
-		c := newCrowd(b, "", t, benchMembers)
+		c := newCrowd(b, "", t, *memberCount)
 		for _, p := range []rankcore.Precision{rankcore.Exact, rankcore.Approx} {
 			b.Run(p.String(), func(b *testing.B) { c.benchRank(b, p) })
 		}
 	})
 }
 
-// BenchmarkRankInOneTie is the rank in a tie of a million.
+// BenchmarkRankInOneTie is the rank in a tie of all members.
 func BenchmarkRankInOneTie(b *testing.B) {
 	bothTies(b, func(b *testing.B, t rankcore.Ties) {
 		c := newCrowd(b, "", t, 0)
-		for i := 0; i < benchMembers; i += 500 {
+		for i := 0; i < *memberCount; i += 500 {
 			ops := make([]rankcore.PlacedOp, 500)
 			for j := range ops {
 				ops[j] = c.set(i + j)
@@ -150,7 +152,7 @@ func BenchmarkRankInOneTie(b *testing.B) {
 func (c *crowd) benchRank(b *testing.B, p rankcore.Precision) {
 	b.ReportAllocs()
 	for b.Loop() {
-		q := rankcore.RankQuery{Board: c.board, Season: "all", User: crowdUser(c.rand.IntN(benchMembers)), Precision: p}
+		q := rankcore.RankQuery{Board: c.board, Season: "all", User: crowdUser(c.rand.IntN(*memberCount)), Precision: p}
 		if _, err := c.store.Rank(b.Context(), q); err != nil {
 			b.Fatal(err)
 		}
@@ -160,7 +162,7 @@ func (c *crowd) benchRank(b *testing.B, p rankcore.Precision) {
 // BenchmarkRankDuringWrites tells how long a rank takes while one applier writes as fast as it can, in
 // messages of 8,000 operations, about 500 for each shard.
 func BenchmarkRankDuringWrites(b *testing.B) {
-	c := newCrowd(b, "", rankcore.TiesShared, benchMembers)
+	c := newCrowd(b, "", rankcore.TiesShared, *memberCount)
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	writes := 0
 	go func() {
@@ -170,7 +172,7 @@ func BenchmarkRankDuringWrites(b *testing.B) {
 			case <-stop:
 				return
 			default:
-				c.feed(b, c.sets(8000, benchMembers))
+				c.feed(b, c.sets(8000, *memberCount))
 				writes += 8000
 			}
 		}
@@ -179,7 +181,7 @@ func BenchmarkRankDuringWrites(b *testing.B) {
 	users := rand.New(rand.NewPCG(3, 4))
 	for b.Loop() {
 		began := time.Now()
-		q := rankcore.RankQuery{Board: c.board, Season: "all", User: crowdUser(users.IntN(benchMembers))}
+		q := rankcore.RankQuery{Board: c.board, Season: "all", User: crowdUser(users.IntN(*memberCount))}
 		if _, err := c.store.Rank(b.Context(), q); err != nil {
 			b.Fatal(err)
 		}
@@ -194,7 +196,7 @@ func BenchmarkRankDuringWrites(b *testing.B) {
 }
 
 func BenchmarkTop(b *testing.B) {
-	c := newCrowd(b, "", rankcore.TiesShared, benchMembers)
+	c := newCrowd(b, "", rankcore.TiesShared, *memberCount)
 	for _, limit := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(limit), func(b *testing.B) {
 			b.ReportAllocs()
@@ -209,8 +211,8 @@ func BenchmarkTop(b *testing.B) {
 
 // BenchmarkRows asks for pages of 100 near and far, for the rows around users, and for batches of 200.
 func BenchmarkRows(b *testing.B) {
-	c := newCrowd(b, "", rankcore.TiesShared, benchMembers)
-	anybody := func() rankcore.UserID { return crowdUser(c.rand.IntN(benchMembers)) }
+	c := newCrowd(b, "", rankcore.TiesShared, *memberCount)
+	anybody := func() rankcore.UserID { return crowdUser(c.rand.IntN(*memberCount)) }
 	for _, ask := range []struct {
 		name  string
 		query func() rankcore.RowsQuery
@@ -253,21 +255,21 @@ func BenchmarkMemory(b *testing.B) {
 		for b.Loop() {
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			c := newCrowd(b, "", t, benchMembers)
-			for i := 0; i < benchMembers; i += 500 {
-				c.feed(b, c.sets(500, benchMembers))
+			c := newCrowd(b, "", t, *memberCount)
+			for i := 0; i < *memberCount; i += 500 {
+				c.feed(b, c.sets(500, *memberCount))
 			}
 			runtime.GC()
 			runtime.ReadMemStats(&after)
-			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc-uint64(c.bytes))/benchMembers, "B/member")
+			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc-uint64(c.bytes))/float64(*memberCount), "B/member")
 			runtime.KeepAlive(c)
 		}
 	})
 }
 
-// BenchmarkCheckpoint tells what it takes to write a million members, freeze their shards, and load them.
+// BenchmarkCheckpoint tells what it takes to write all members, freeze their shards, and load them.
 func BenchmarkCheckpoint(b *testing.B) {
-	c := newCrowd(b, b.TempDir(), rankcore.TiesShared, benchMembers)
+	c := newCrowd(b, b.TempDir(), rankcore.TiesShared, *memberCount)
 	z, err := newCompressor()
 	if err != nil {
 		b.Fatal(err)
@@ -282,7 +284,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 				}
 				size += n
 			}
-			b.ReportMetric(float64(size)/benchMembers, "B/member")
+			b.ReportMetric(float64(size)/float64(*memberCount), "B/member")
 		}
 	})
 	b.Run("freeze", func(b *testing.B) {
