@@ -92,7 +92,8 @@ func (c *crowd) most(ctx context.Context, readers int, length time.Duration, see
 	return fresh / (length - time.Second).Seconds()
 }
 
-// load asks at a rate, whatever the answers do.
+// load asks at a rate, whatever the answers do. What cannot be asked in time, because all readers wait, is not asked: whoever
+// wanted to know has left.
 func (c *crowd) load(ctx context.Context, rate float64, length time.Duration, readers int, seed uint64) (late int64) {
 	c.begin()
 	p := &pace{start: c.start, rate: rate, length: length, workers: readers}
@@ -100,7 +101,13 @@ func (c *crowd) load(ctx context.Context, rate float64, length time.Duration, re
 	for i := range rngs {
 		rngs[i] = rand.New(rand.NewPCG(seed, uint64(i)))
 	}
-	p.run(ctx, func(worker int, intended time.Time) { c.ask(ctx, rngs[worker], intended) })
+	p.run(ctx, func(worker int, intended time.Time) {
+		if time.Since(intended) > inTime {
+			c.count(intended, func(s *OutageSecond) { s.Late++ })
+			return
+		}
+		c.ask(ctx, rngs[worker], intended)
+	})
 	return p.late.Load()
 }
 
@@ -128,29 +135,35 @@ func (c *crowd) ask(ctx context.Context, rng *rand.Rand, intended time.Time) {
 	status, wrong := c.judge(i, a, err, before, asked)
 	took := time.Since(intended)
 
+	c.count(intended, func(s *OutageSecond) {
+		switch {
+		case wrong != "" && len(c.violations) < mostViolations:
+			c.violations = append(c.violations, time.Now().Format("15:04:05.000 ")+wrong)
+		case err != nil:
+			s.Unanswered++
+		case took > inTime:
+			s.Late++
+		case status == rankcore.Updating:
+			s.Updating++
+		case status == rankcore.Fresh:
+			s.Fresh++
+			s.Shown++
+		default:
+			s.Shown++
+		}
+	})
+}
+
+// count counts a question that was meant to be asked at the time. It holds mu.
+func (c *crowd) count(intended time.Time, as func(*OutageSecond)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := int(intended.Sub(c.start) / time.Second)
 	for len(c.seconds) <= at {
 		c.seconds = append(c.seconds, OutageSecond{})
 	}
-	s := &c.seconds[at]
-	s.Asked++
-	switch {
-	case wrong != "" && len(c.violations) < mostViolations:
-		c.violations = append(c.violations, time.Now().Format("15:04:05.000 ")+wrong)
-	case err != nil:
-		s.Unanswered++
-	case took > inTime:
-		s.Late++
-	case status == rankcore.Updating:
-		s.Updating++
-	case status == rankcore.Fresh:
-		s.Fresh++
-		s.Shown++
-	default:
-		s.Shown++
-	}
+	c.seconds[at].Asked++
+	as(&c.seconds[at])
 }
 
 // judge says what an answer is, and what is wrong with it, or "".

@@ -23,6 +23,7 @@ type OutageConfig struct {
 	Share   float64       // of the answers of before
 	Factor  float64       // the load is so many times what rankgate can answer
 	Readers int           // questions under way at most; further ones only wait here
+	Delay   time.Duration // of each reply of Redis: so that it is what bounds the answers, and not this machine
 	Seed    uint64
 	Out     io.Writer // progress, and the logs of servers when something is wrong
 }
@@ -40,6 +41,7 @@ func (c *OutageConfig) Validate() error {
 	wrong(c.Before < 2*time.Second || c.For < time.Second || c.Within < time.Second, "before, for, within: two seconds, one and one at least")
 	wrong(c.Share <= 0 || c.Share > 1, "share: %v is not within 0..1", c.Share)
 	wrong(c.Factor <= 0, "factor: %v is not positive", c.Factor)
+	wrong(c.Delay < 0, "delay: %v is negative", c.Delay)
 	wrong(c.Readers < 1, "readers: %d is not positive", c.Readers)
 	return errors.Join(errs...)
 }
@@ -52,7 +54,7 @@ func Outage(ctx context.Context, cfg OutageConfig) (report *OutageReport, err er
 	}
 	report = &OutageReport{}
 	err = withHost(cfg.Out, func(host *hosted) error {
-		o := &outage{cfg: cfg, rig: crowded(host, cfg.Binary)}
+		o := &outage{cfg: cfg, rig: crowded(host, &cfg)}
 		defer func() { host.failed = !report.Right() }()
 		if err := o.begin(ctx); err != nil {
 			return err
@@ -79,10 +81,11 @@ func Outage(ctx context.Context, cfg OutageConfig) (report *OutageReport, err er
 	return report, err
 }
 
-// crowded is a rig of a gateway, a core, NATS and Redis, with the crowd's board.
-func crowded(host servers.Host, binary string) *rig {
+// crowded is a rig of a gateway, a core, NATS and Redis behind a proxy, with the crowd's board.
+func crowded(host servers.Host, c *OutageConfig) *rig {
 	r := &rig{host: host, redis: servers.Redis(host, redisOptions()...), nats: servers.NATS(host)}
-	cfg := GateConfig{Binary: binary, Log: r.nats.URL, Store: r.redis.URL, Boards: []*rankcore.Board{crowdBoard()}}
+	r.toRedis = NewProxy(host, r.redis.Addr, c.Seed)
+	cfg := GateConfig{Binary: c.Binary, Log: r.nats.URL, Store: "redis://" + r.toRedis.Addr + "/0", Boards: []*rankcore.Board{crowdBoard()}}
 	for _, role := range []string{"core", "gateway"} {
 		cfg.Role = role
 		r.gates = append([]*Gate{StartGate(host, cfg)}, r.gates...)
@@ -115,6 +118,7 @@ func (o *outage) begin(ctx context.Context) (err error) {
 	if err := o.crowd.fill(filling); err != nil {
 		return err
 	}
+	o.rig.toRedis.Delay(o.cfg.Delay)
 	if o.capacity = o.crowd.most(ctx, measureUnder, measureFor, o.cfg.Seed); o.capacity < 1 {
 		return errNothing
 	}

@@ -35,7 +35,7 @@ type OutageSecond struct {
 	Fresh      int `json:"fresh"`    // within a second
 	Shown      int `json:"shown"`    // a rank, however old, within a second: fresh ones too
 	Updating   int `json:"updating"` // within a second
-	Late       int `json:"late"`     // an answer, after more than a second
+	Late       int `json:"late"`     // an answer after more than a second, or never asked because all readers waited so long
 	Unanswered int `json:"unanswered"`
 }
 

@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// filledFor is how long after the filling of a board rows that were read before its end may stand in for a shard.
+const filledFor = 3 * time.Second
+
 // beginStill fills the still board, where there is one, and notes what the gateway takes while all is well.
 func (t *trial) beginStill(ctx context.Context) error {
 	if t.still == nil {
@@ -26,8 +29,9 @@ func (t *trial) beginStill(ctx context.Context) error {
 		}
 		return nil
 	})
-	for range 400 { // what a gateway opens when it is asked, it has opened
-		t.still.once(ctx, t.rng)
+	t.wait(ctx, filledFor)
+	for range 400 { // what a gateway opens when it is asked, it has opened, and it has heard of every shard
+		_, _ = t.still.rank(ctx, t.rng.IntN(stillUsers))
 	}
 	r := t.report.Still
 	r.Goroutines[0], r.Connections[0] = t.rig.gates[0].footprint()

@@ -19,7 +19,8 @@ func outageCommand() *cobra.Command {
 			"second, and then asks for --factor times as many on a fixed timetable, whatever the answers do. Redis is\n" +
 			"frozen for --for, and in a second run killed, each time under a gateway that starts with nothing in memory.\n\n" +
 			"An answer counts as fresh when it is a 200 that says so and comes within a second of the moment at which it\n" +
-			"was meant to be asked for. The older ones are 200 too, and show a rank that is stale or partial; updating\n" +
+			"was meant to be asked for; what cannot be asked by then, as --readers questions wait for answers, is late\n" +
+			"and is not asked any more. The older ones are 200 too, and show a rank that is stale or partial; updating\n" +
 			"ones show none. Some of the load is answered from memory: with U users, about rate/U of it.\n\n" +
 			"Readers have their answers again when, over three seconds, there are --share as many fresh ones as there\n" +
 			"were before the outage. It exits with 1 if that takes longer than --within, or if any answer is an error,\n" +
@@ -51,6 +52,7 @@ func outageCommand() *cobra.Command {
 	f.Float64Var(&cfg.Share, "share", 0.95, "of the fresh answers of before")
 	f.Float64Var(&cfg.Factor, "factor", 2, "the load is so many times what can be answered")
 	f.IntVar(&cfg.Readers, "readers", 2048, "questions under way at most")
+	f.DurationVar(&cfg.Delay, "delay", 10*time.Millisecond, "each reply of Redis is so late: it bounds the answers then, and not this machine")
 	f.Uint64Var(&cfg.Seed, "seed", 1, "the same seed asks about the same users")
 	f.BoolVar(&asJSON, "json", false, "report as JSON")
 	return cmd

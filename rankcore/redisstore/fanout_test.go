@@ -92,7 +92,7 @@ func TestStairsOfLastRows(t *testing.T) {
 		total += s.add(k)
 	}
 	shown := func(n int) int64 {
-		l := lastRows{seasons: map[seasonKey]*seasonRows{{}: {shards: []staircase{s}}}}
+		l := lastRows{seasons: map[seasonKey]*seasonRows{{}: {shards: []staircase{s}, outrun: make([]time.Time, 1)}}}
 		if k := l.last(seasonKey{}, 0, &about{gap: rankcore.StartGap}, n, int64(n)); k != nil && k.reach >= int64(n) {
 			return k.asOf.Unix()
 		}
@@ -123,4 +123,52 @@ func TestStairsOfLastRows(t *testing.T) {
 	if len(s) != mostLastSteps {
 		t.Errorf("%d stairs", len(s))
 	}
+}
+
+// TestOldRowsDoNotStandIn: rows of a shard that went on changing for long after they were read are of another time than
+// what the other shards have; those of a shard that stood still are as good as new.
+func TestOldRowsDoNotStandIn(t *testing.T) {
+	const shards = 1
+	key, begun := seasonKey{"b", "all"}, time.Now()
+	changed := func(seq uint64) rankcore.Position { return rankcore.Position{Seq: seq, Time: int64(seq)} }
+	after := func(seconds int) time.Time { return begun.Add(time.Duration(seconds) * time.Second) }
+	l := lastRows{seasons: map[seasonKey]*seasonRows{}}
+	read := func(seconds, rows int, seq uint64) {
+		r := newRun("top", &rankcore.Board{ID: "b", Shards: shards}, "all", rankcore.StartGap, rows)
+		r.slices[0] = slice{reading: reading{changed: changed(seq)}, forth: rowsOf(rows)}
+		l.keep(r, after(seconds))
+	}
+	stands := func(rows int) int {
+		if k := l.last(key, 0, &about{gap: rankcore.StartGap}, rows, rankcore.MaxScore); k != nil && len(k.list) >= rows {
+			return int(k.asOf.Sub(begun) / time.Second)
+		}
+		return -1
+	}
+	expect := func(what string, few, many int) {
+		t.Helper()
+		if gotFew, gotMany := stands(2), stands(20); gotFew != few || gotMany != many {
+			t.Errorf("%s: those of %d and %d stand in, want %d and %d", what, gotFew, gotMany, few, many)
+		}
+	}
+	read(0, 20, 1)
+	l.saw(key, 0, changed(1), after(100))
+	expect("a shard that stood still", 0, 0)
+	l.saw(key, 0, changed(2), after(101))
+	expect("changed 101 s after", -1, -1)
+	read(102, 20, 2)
+	read(103, 2, 3)
+	expect("changed between two readings", 103, 102)
+	l.saw(key, 0, changed(4), after(105))
+	expect("changed 2 s after one of them", 103, -1)
+	l.saw(key, 0, changed(5), after(106))
+	expect("changed on", -1, -1)
+}
+
+// rowsOf are the first n rows of more.
+func rowsOf(n int) rows {
+	list := make([]rankcore.Entry, n)
+	for i := range list {
+		list[i] = rankcore.Entry{Score: rankcore.Score(1000 - i), User: rankcore.UserID(fmt.Sprint(i))}
+	}
+	return rows{list: list}
 }

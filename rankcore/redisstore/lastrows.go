@@ -11,6 +11,10 @@ import (
 const (
 	mostLastRows  = 1 << 19 // rows kept, of all seasons; some 100 bytes each
 	mostLastSteps = 8       // readings kept of one shard
+
+	// standInLag is how long after its reading a shard may have changed and its rows still stand in. Older ones would be
+	// of another time than what the other shards have now, and could make ranks better than they were at either.
+	standInLag = 2 * time.Second
 )
 
 // lastRows are the first rows of shards as they were last read, for times when a shard does not answer. Seasons that
@@ -25,6 +29,7 @@ type seasonRows struct {
 	read   time.Time
 	rows   int
 	shards []staircase
+	outrun []time.Time // by shard: when it last showed that it has changed since its newest reading
 }
 
 // staircase are readings of one shard, each newer and less deep than the one before.
@@ -55,13 +60,15 @@ func (l *lastRows) keep(r *run, asOf time.Time) {
 	defer l.mu.Unlock()
 	season := l.seasons[key]
 	if season == nil {
-		season = &seasonRows{shards: make([]staircase, len(shards))}
+		season = &seasonRows{shards: make([]staircase, len(shards)), outrun: make([]time.Time, len(shards))}
 		l.seasons[key] = season
 	}
 	season.read = asOf
 	for shard := range shards {
 		if s := &shards[shard]; !s.lastKnown {
-			season.rows += season.shards[shard].add(r.known(s, asOf))
+			k := r.known(s, asOf)
+			season.rows += season.shards[shard].add(k)
+			season.saw(shard, k.changed, asOf)
 		}
 	}
 	l.rows = 0
@@ -106,8 +113,29 @@ func (s *staircase) add(k knownRows) (more int) {
 	return more + len(k.list)
 }
 
+// saw takes note of which message a shard showed to be the last that changed it.
+func (l *lastRows) saw(key seasonKey, shard int, changed rankcore.Position, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if season := l.seasons[key]; season != nil {
+		season.saw(shard, changed, now)
+	}
+}
+
+// saw needs mu.
+func (s *seasonRows) saw(shard int, changed rankcore.Position, now time.Time) {
+	stairs := s.shards[shard]
+	switch n := len(stairs); {
+	case n == 0:
+	case stairs[n-1].changed == changed:
+		s.outrun[shard] = time.Time{}
+	case now.After(s.outrun[shard]):
+		s.outrun[shard] = now
+	}
+}
+
 // last is the newest reading of a shard that has n rows behind a gap or every row up to a key, else the one that reaches
-// farthest; nil when there is none that reaches the gap.
+// farthest; nil when there is none that reaches the gap, or when the shard had changed long before it was last heard.
 func (l *lastRows) last(key seasonKey, shard int, a *about, n int, upTo int64) *knownRows {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,8 +144,13 @@ func (l *lastRows) last(key seasonKey, shard int, a *about, n int, upTo int64) *
 		return nil
 	}
 	var farthest *knownRows
-	for _, k := range slices.Backward(season.shards[shard]) {
-		if k.reach < a.gap.Key {
+	stairs := season.shards[shard]
+	for _, k := range slices.Backward(stairs) {
+		outrun, newest := season.outrun[shard], stairs[len(stairs)-1]
+		if outrun.IsZero() && k.changed != newest.changed {
+			outrun = newest.asOf
+		}
+		if k.reach < a.gap.Key || outrun.Sub(k.asOf) > standInLag {
 			continue
 		}
 		farthest = &k

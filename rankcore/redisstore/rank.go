@@ -97,7 +97,7 @@ func (s *Store) ownReading(q rankcore.RankQuery, shard int, floor rankcore.Posit
 	if len(values) < 4 {
 		return ownReading{}, errShape(values)
 	}
-	r, err := s.readingOf(q.Board, shard, floor, values[:3], integer(values[3]), values[4:])
+	r, err := s.readingOf(q.Board, q.Season, shard, floor, values[:3], integer(values[3]), values[4:])
 	if err != nil {
 		return ownReading{}, err
 	}

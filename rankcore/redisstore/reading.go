@@ -110,7 +110,7 @@ func (s *Store) pipelineOf(q question) pipeline[reading] {
 			case before[0] != after[0] || before[2] != after[2]: // a step of other seasons alone is none of theirs
 				a.err = errChanged
 			default:
-				a.value, a.err = s.readingOf(q.board, shard, floors[i], before, q.members(values), values)
+				a.value, a.err = s.readingOf(q.board, q.season, shard, floors[i], before, q.members(values), values)
 			}
 		}
 		return answers, sickness(commands)
@@ -158,7 +158,7 @@ func (n notReady) Error() string { return string(n) }
 
 // readingOf checks what meta says, the layout, the position and the season, against the layout a board has, where
 // the shard has been and the members there are. It compares the one count that can make a rank wrong; the applier's audit compares them all.
-func (s *Store) readingOf(b *rankcore.Board, shard int, floor rankcore.Position, meta []any, members int64, answers []any) (r reading, err error) {
+func (s *Store) readingOf(b *rankcore.Board, season rankcore.SeasonID, shard int, floor rankcore.Position, meta []any, members int64, answers []any) (r reading, err error) {
 	if meta[0] == nil {
 		return r, notReady("it has taken in nothing of the log")
 	}
@@ -179,6 +179,7 @@ func (s *Store) readingOf(b *rankcore.Board, shard int, floor rankcore.Position,
 			return r, err
 		}
 	}
+	s.lastRows.saw(seasonKey{b.ID, season}, shard, r.changed, time.Now())
 	if r.members != members {
 		return r, notReady("its members differ from their count")
 	}

@@ -197,7 +197,7 @@ func (s *Store) deep(ctx context.Context, b *rankcore.Board, season rankcore.Sea
 		for i, cmd := range commands {
 			values, err := cmd.Slice()
 			if err == nil {
-				answers[i].value.slice, answers[i].value.at, err = s.deepSlice(b, shards[i], floors[i], a, member, values)
+				answers[i].value.slice, answers[i].value.at, err = s.deepSlice(b, season, shards[i], floors[i], a, member, values)
 			}
 			answers[i].err = err
 		}
@@ -206,11 +206,11 @@ func (s *Store) deep(ctx context.Context, b *rankcore.Board, season rankcore.Sea
 }
 
 // deepSlice reads the script's answer about what was asked for, and where the gap is.
-func (s *Store) deepSlice(b *rankcore.Board, shard int, floor rankcore.Position, a about, asked string, values []any) (part slice, at rankcore.Gap, err error) {
+func (s *Store) deepSlice(b *rankcore.Board, season rankcore.SeasonID, shard int, floor rankcore.Position, a about, asked string, values []any) (part slice, at rankcore.Gap, err error) {
 	if len(values) < 4 {
 		return part, at, errShape(values)
 	}
-	if part.reading, err = s.readingOf(b, shard, floor, values[:3], integer(values[3]), nil); err != nil {
+	if part.reading, err = s.readingOf(b, season, shard, floor, values[:3], integer(values[3]), nil); err != nil {
 		return part, at, err
 	}
 	if len(values) == 4 {
