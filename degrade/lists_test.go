@@ -116,6 +116,12 @@ func TestPagesOfTheSnapshot(t *testing.T) {
 	}
 	core.scripted.rows = sick
 	want("given since", rankcore.Updating, rankcore.CoreDown)
+	core.scripted.rows = func(context.Context, rankcore.RowsQuery) (*rankcore.Page, error) {
+		m := freshNow("all")
+		m.Status, m.Reason, m.AsOf = rankcore.Partial, rankcore.CoreSlow, m.AsOf.Add(-time.Minute)
+		return &rankcore.Page{Meta: m}, nil
+	}
+	want("and a partial one is older", rankcore.Updating, rankcore.CoreSlow)
 }
 
 // A batch is put together from the last standings, whichever question they came with, and only when none is missing.

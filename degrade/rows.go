@@ -3,6 +3,7 @@ package degrade
 import (
 	"context"
 	"errors"
+	"time"
 
 	"rankgate/rankcore"
 )
@@ -18,7 +19,11 @@ func (g *Guard) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page,
 	})
 	switch {
 	case err == nil && page.Status == rankcore.Partial:
-		last, snapshot := g.lastRows(k, q)
+		last, snapshot, seen := g.lastRows(k, q)
+		if last == nil && snapshot == nil && seen.After(page.AsOf) {
+			g.metrics.updating.Inc()
+			return &rankcore.Page{Meta: updating(q.Season, page.Reason)}, nil
+		}
 		g.keepRows(k, page)
 		return settled(g, page, last, snapshot, metaOfPage), nil
 	case err == nil:
@@ -31,7 +36,7 @@ func (g *Guard) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page,
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	last, snapshot := g.lastRows(k, q)
+	last, snapshot, _ := g.lastRows(k, q)
 	if page := older(g, last, snapshot, metaOfPage, reasonOf(err)); page != nil {
 		return page, nil
 	}
@@ -49,16 +54,19 @@ func (g *Guard) keepRows(k question, page *rankcore.Page) {
 	g.walked.keep(k, &page.Meta, page.Meta)
 }
 
-// lastRows are the page that is remembered, and the snapshot's unless that would turn as_of back.
-func (g *Guard) lastRows(k question, q rankcore.RowsQuery) (last, snapshot *rankcore.Page) {
+// lastRows are the page that is remembered, and the snapshot's unless that would turn as_of back: seen is when the newest
+// page of a walk was true that was given here, also where it is not remembered.
+func (g *Guard) lastRows(k question, q rankcore.RowsQuery) (last, snapshot *rankcore.Page, seen time.Time) {
 	if k.user != "" {
 		last, _ = g.arounds.last(k, maxAge(q.Board))
-		return last, g.snapshots.around(q)
+		return last, g.snapshots.around(q), seen
 	}
 	last, _ = g.walks.last(k, maxAge(q.Board))
-	snapshot = g.snapshots.behind(q)
-	if seen, ok := g.walked.last(k, maxAge(q.Board)); ok && snapshot != nil && seen.AsOf.After(snapshot.AsOf) {
+	if m, ok := g.walked.last(k, maxAge(q.Board)); ok {
+		seen = m.AsOf
+	}
+	if snapshot = g.snapshots.behind(q); snapshot != nil && seen.After(snapshot.AsOf) {
 		snapshot = nil
 	}
-	return last, snapshot
+	return last, snapshot, seen
 }
