@@ -25,8 +25,9 @@ func stepArgs(b *rankcore.Board, layout string, s rankcore.Step) []any {
 	var t stepTables
 	t.numberAll(s.Ops)
 	args := make([]any, 0, 12)
+	ids := t.packIDs(s.Ops)
 	args = append(args, s.From.String(), s.To.String(), layout, t.head(b, &s))
-	args = append(args, t.seasons.packedList(), t.seasons.packedSets(), packRuns(s.Ops), t.packOps(b, s.Ops), t.packIDs(s.Ops))
+	args = append(args, t.seasons.packedList(), t.seasons.packedSets(), packRuns(s.Ops), t.packOps(b, s.Ops), ids)
 	for users := range slices.Chunk(t.users, usersPerPart) {
 		args = append(args, unpackFormat(users), strings.Join(users, ""))
 	}
@@ -41,6 +42,7 @@ type stepTables struct {
 	setOf      []uint16 // likewise, 0 for no season
 	allSeasons bool     // some operation reaches every season there is
 	ids        bool     // some operation has an id
+	repeated   bool     // some of them have the same one; known once ids are packed
 }
 
 func (t *stepTables) numberAll(ops []rankcore.PlacedOp) {
@@ -79,7 +81,7 @@ func (t *stepTables) head(b *rankcore.Board, s *rankcore.Step) []byte {
 		head = appendDouble(head, n)
 	}
 	head = binary.LittleEndian.AppendUint16(head, uint16(len(s.Ops)))
-	for _, yes := range [...]bool{s.Lost, t.allSeasons, s.Moves, t.ids} {
+	for _, yes := range [...]bool{s.Lost, t.allSeasons, s.Moves, t.ids, t.repeated} {
 		head = append(head, flag(yes)[0]-'0')
 	}
 	return head
@@ -146,21 +148,26 @@ func (t *stepTables) mixedSets(ops []rankcore.PlacedOp) bool {
 	return false
 }
 
-// packIDs packs the operations' names in the id memory and then their digests; nothing when none has an id.
+// packIDs packs the operations' names in the id memory and then what it is to keep of them if they are applied, which
+// nearly all of them are: Lua makes no string of its own of those. Nothing when none has an id.
 func (t *stepTables) packIDs(ops []rankcore.PlacedOp) []byte {
 	if !t.ids {
 		return nil
 	}
-	packed := make([]byte, 0, (keySize+4)*len(ops))
+	packed := make([]byte, 0, (keySize+recordSize)*len(ops))
+	seen := make(map[rankcore.OpKey]struct{}, len(ops))
 	for i := range ops {
-		packed = appendIDKey(packed, &ops[i].Op)
+		key := rankcore.OpKey{}
+		if ops[i].ID != "" {
+			key = ops[i].Key()
+			_, again := seen[key]
+			seen[key] = struct{}{}
+			t.repeated = t.repeated || again
+		}
+		packed = append(packed, key[:]...)
 	}
 	for i := range ops {
-		digest := uint32(0)
-		if ops[i].ID != "" {
-			digest = ops[i].Digest()
-		}
-		packed = binary.BigEndian.AppendUint32(packed, digest)
+		packed = appendRecord(packed, &ops[i])
 	}
 	return packed
 }
@@ -199,6 +206,17 @@ func appendIDKey(dst []byte, op *rankcore.Op) []byte {
 // recordSize is what the id memory keeps of an operation: 6 bytes of time, 4 of digest, 1 of outcome. With Redis'
 // own overhead, the record and its 12 byte key each just fit the smallest piece of memory that holds them.
 const recordSize = 11
+
+// appendRecord appends what the id memory keeps of an operation that is applied, zeros without an id.
+func appendRecord(dst []byte, op *rankcore.PlacedOp) []byte {
+	if op.ID == "" {
+		return append(dst, make([]byte, recordSize)...)
+	}
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(op.Stored))
+	dst = binary.BigEndian.AppendUint32(append(dst, ms[2:]...), op.Digest())
+	return append(dst, byte(rankcore.Applied))
+}
 
 // remembered is the outcome that a record tells of op.
 func remembered(op *rankcore.Op, record string) rankcore.Outcome {

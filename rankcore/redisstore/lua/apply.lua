@@ -6,14 +6,15 @@
 -- arguments, at a price:
 --   head       to in ms, forget ids stored before (ms), bucket width (ms), dedupe (ms), sign (-1: keys are negated
 --              scores), as doubles; how many operations, 2 bytes; 1 or 0: mark the shard as lost, all seasons are
---              needed, tell what moves, operations have ids
+--              needed, tell what moves, operations have ids, some of them have the same one
 --   seasons    of each the length of its id, its id, its expiry in ms as a double, 0 for never
 --   sets       season sets: of each how many seasons it has, then their numbers, 2 bytes each
 --   runs       of operations stored at the same time: how many (2 bytes), that time in ms as a double
 --   operations the kinds (1 byte, 128 more for one with an id), the numbers of their users (2 bytes), their keys
 --              (doubles), when there is more than one season set, the numbers of theirs (2 bytes), and where ties go
 --              by arrival that (8 bytes, big-endian)
---   ids        of each operation its name in the id memory (12 bytes), then of each its digest (4 bytes), or nothing
+--   ids        of each operation its name in the id memory (12 bytes), then of each what that keeps of it once it is
+--              applied (11 bytes), or nothing
 --   users      in parts: a format for struct.unpack, what it unpacks
 -- Scores are keys here: a smaller key stands first. Users are known by their numbers.
 --
@@ -22,13 +23,13 @@
 
 local ARGV = ARGV -- the loops below run for every operation, and a local is found faster than a global
 local call, unpack_struct, pack, rep, tonumber = redis.call, struct.unpack, struct.pack, string.rep, tonumber
-local unpack, min, floor = unpack, math.min, math.floor
+local unpack, min, floor, abs, sub, format = unpack, math.min, math.floor, math.abs, string.sub, string.format
 
 local CHUNK = 1000 -- values given to one command; Lua's stack takes some thousands
 
 local from, to, layout = ARGV[1], ARGV[2], ARGV[3]
-local to_ms, forget_ms, width, dedupe, sign, n_ops, lost, all_needed, tell, with_ids = unpack_struct('<dddddHBBBB', ARGV[4])
-lost, all_needed, tell, with_ids = lost == 1, all_needed == 1, tell == 1, with_ids == 1
+local to_ms, forget_ms, width, dedupe, sign, n_ops, lost, all_needed, tell, with_ids, repeated = unpack_struct('<dddddHBBBBB', ARGV[4])
+lost, all_needed, tell, with_ids, repeated = lost == 1, all_needed == 1, tell == 1, with_ids == 1, repeated == 1
 
 -- The step must fit: a whole shard, exactly at `from`, of this layout.
 local shard, wrong = open_shard(n_ops == 0)
@@ -50,12 +51,12 @@ end
 
 local by_arrival = is_first(layout)
 
--- numbers is n values of a size that begin at a byte of a packed string.
-local function numbers(format, size, packed, at, n)
+-- numbers is n values of a format and size that begin at a byte of a packed string.
+local function numbers(of, size, packed, at, n)
   local list = {}
   for i = 0, n - 1, CHUNK do
     local m = min(CHUNK, n - i)
-    local part = { unpack_struct('<' .. rep(format, m), packed, at + i * size) }
+    local part = { unpack_struct('<' .. rep(of, m), packed, at + i * size) }
     part[m + 1] = nil -- where the next one begins
     if n <= CHUNK then
       return part
@@ -95,7 +96,7 @@ while at <= #packed do
   id, expires, at = unpack_struct('<Bc0d', packed, at)
   local season = shard.seasons[id]
   if not season then
-    season = read_season(id, string.format('0 0 %.0f none', expires), by_arrival)
+    season = read_season(id, format('0 0 %d none', expires), by_arrival)
     season.new = true
     seasons[#seasons + 1] = season
   end
@@ -142,12 +143,11 @@ local function read_reached(season)
 end
 
 local function read_scores(season)
-  local before, now = {}, {}
-  local keys = season.members > 0 and ask('ZMSCORE', season.main, users)
+  local before, now = season.members > 0 and ask('ZMSCORE', season.main, users) or {}, {}
   local aside = season.aside > 0 and ask('HMGET', season.aside_key, users)
   for user = 1, n_users do
-    local key = keys and keys[user] or aside and aside[user] or false
-    key = key and tonumber(key)
+    local key = before[user] or aside and aside[user] or false
+    key = key and key + 0 -- a string until here
     before[user], now[user] = key, key
   end
   season.before, season.now = before, now
@@ -181,17 +181,14 @@ while at <= #packed do
   sets[#sets + 1] = set
 end
 
--- Read what is remembered of the ids, and where.
-local ids = with_ids and numbers('c12', 12, ARGV[9], 1, n_ops) or {}
-local memory, stored_in = {}, {}
-if with_ids then
-  for bucket in pairs(shard.buckets) do
-    local records = ask('HMGET', bucket_key(bucket), ids)
-    for i = 1, n_ops do
-      local record = records[i]
-      if record then
-        memory[ids[i]], stored_in[ids[i]] = record, bucket
-      end
+-- Read what is remembered of the ids, and where. Nearly always that is nothing, and then nobody looks there again.
+local ids = with_ids and numbers('c12', 12, ARGV[9], 1, n_ops)
+local memory, stored_in, remembered = {}, {}, repeated
+for bucket in pairs(with_ids and shard.buckets or {}) do
+  local records = ask('HMGET', bucket_key(bucket), ids)
+  for i = 1, n_ops do
+    if records[i] then
+      memory[ids[i]], stored_in[ids[i]], remembered = records[i], bucket, true
     end
   end
 end

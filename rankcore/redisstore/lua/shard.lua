@@ -22,8 +22,14 @@ local function is_first(layout)
   return layout ~= nil and string.sub(layout, -6) == ':first'
 end
 
+local bucket_keys = {} -- each is made once: a step needs it for every command on the bucket
 local function bucket_key(id)
-  return prefix .. 'ids:' .. id
+  local key = bucket_keys[id]
+  if not key then
+    key = prefix .. 'ids:' .. id
+    bucket_keys[id] = key
+  end
+  return key
 end
 
 -- read_season reads what meta says of a season. Only by arrival it has the key reached.
@@ -39,33 +45,33 @@ local function read_season(id, text, by_arrival)
   }
 end
 
+local SEASON, BUCKET, COLON = string.byte('si:', 1, 3) -- how fields of meta begin
+
 -- read_meta returns the shard as meta has it: at position "none" when there is no meta, nil when meta is garbled.
 local function read_meta()
-  local shard = { position = 'none', lost = '0', hidden = 0, seasons = {}, buckets = {}, parts = 0 }
-  local fields = redis.call('HGETALL', KEYS[1])
-  shard.exists = #fields > 0
-  local by_arrival = false
-  for i = 1, #fields, 2 do
-    by_arrival = by_arrival or fields[i] == 'layout' and is_first(fields[i + 1])
-  end
+  local shard, parts = { position = 'none', lost = '0', hidden = 0, seasons = {}, buckets = {} }, 0
+  local seasons, buckets, fields, byte, sub = shard.seasons, shard.buckets, redis.call('HGETALL', KEYS[1]), string.byte, string.sub
   for i = 1, #fields, 2 do
     local name, value = fields[i], fields[i + 1]
-    local kind = string.sub(name, 1, 2)
-    if kind == 's:' then
-      local season = read_season(string.sub(name, 3), value, by_arrival)
-      if not season then
-        return nil
-      end
-      shard.seasons[season.id] = season
-      shard.parts = shard.parts + 1
-    elseif kind == 'i:' then
-      shard.buckets[string.sub(name, 3)] = tonumber(value)
-      shard.parts = shard.parts + 1
+    local kind, colon = byte(name, 1, 2) -- numbers: a step reads this, and strings cost more
+    if colon == COLON and kind == SEASON then
+      seasons[sub(name, 3)], parts = value, parts + 1
+    elseif colon == COLON and kind == BUCKET then
+      buckets[sub(name, 3)], parts = tonumber(value), parts + 1
     elseif name == 'hidden' then
       shard.hidden = tonumber(value)
     else
       shard[name] = value
     end
+  end
+  shard.exists, shard.parts = #fields > 0, parts
+  local by_arrival = is_first(shard.layout)
+  for id, text in pairs(seasons) do
+    local season = read_season(id, text, by_arrival)
+    if not season then
+      return nil
+    end
+    seasons[id] = season
   end
   if not shard.hidden then
     return nil
@@ -80,27 +86,26 @@ end
 
 -- names of the keys that must exist by what meta says, meta first.
 local function expected_keys(shard)
-  local names = { KEYS[1], KEYS[2] }
+  local names, n = { KEYS[1], KEYS[2] }, 2
   for _, season in pairs(shard.seasons) do
     if season.members > 0 then
-      names[#names + 1] = season.main
-      names[#names + 1] = season.segment
+      names[n + 1], names[n + 2], n = season.main, season.segment, n + 2
     end
     if season.aside > 0 then
-      names[#names + 1] = season.aside_key
+      names[n + 1], n = season.aside_key, n + 1
     end
     if season.reached and season.members + season.aside > 0 then
-      names[#names + 1] = season.reached
+      names[n + 1], n = season.reached, n + 1
     end
   end
   for id in pairs(shard.buckets) do
-    names[#names + 1] = bucket_key(id)
+    names[n + 1], n = bucket_key(id), n + 1
   end
   if shard.hidden > 0 then
-    names[#names + 1] = hidden_key
+    names[n + 1], n = hidden_key, n + 1
   end
   if has_moves(shard) then
-    names[#names + 1] = moves_key
+    names[n + 1], n = moves_key, n + 1
   end
   return names
 end
@@ -110,7 +115,7 @@ end
 local function season_damage(season, whole)
   local call = redis.call
   if call('ZCARD', season.main) ~= season.members
-    or (whole or season.aside == 0 or season.reached) and call('HLEN', season.aside_key) ~= season.aside
+    or (whole or season.reached) and call('HLEN', season.aside_key) ~= season.aside
     or (whole or season.members == 0) and (call('HLEN', season.segment) > 0) ~= (season.members > 0)
     or season.reached and call('HLEN', season.reached) ~= season.members + season.aside then
     return 'season ' .. season.id .. ' differs from meta'
@@ -124,7 +129,8 @@ end
 -- on the other node, and Redis then refuses the command instead of calling them absent. That ends the script
 -- with an error, where single commands would make a healthy shard look damaged.
 local function damage(shard, whole)
-  local call, indexed = redis.call, redis.call('SCARD', KEYS[2])
+  local call = redis.call
+  local indexed = call('SCARD', KEYS[2])
   local hidden = (whole or shard.hidden > 0 or not shard.exists) and call('SCARD', hidden_key) or 0
   if not shard.exists then
     return (indexed > 0 or hidden > 0) and 'meta is missing' or nil
@@ -136,14 +142,16 @@ local function damage(shard, whole)
   if indexed ~= shard.parts + 1 or hidden ~= shard.hidden then
     return 'index or hidden differs from meta'
   end
-  for _, season in pairs(whole and shard.seasons or {}) do
-    local wrong = season_damage(season, true)
-    if wrong then
-      return wrong
+  if whole then
+    for _, season in pairs(shard.seasons) do
+      local wrong = season_damage(season, true)
+      if wrong then
+        return wrong
+      end
     end
   end
   for id, count in pairs(shard.buckets) do
-    if redis.call('HLEN', bucket_key(id)) ~= count then
+    if call('HLEN', bucket_key(id)) ~= count then
       return 'id memory differs from meta'
     end
   end

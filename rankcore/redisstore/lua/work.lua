@@ -66,13 +66,18 @@ local function changes_of(bucket)
   return change
 end
 
-local function move_id(id, old, change)
-  if old then
-    local left = changes_of(old)
-    left.gone[id], left.count = true, left.count - 1
-    change.gone[id] = nil
+-- note_id notes what the memory now has of an id, for operations of this step that wear it too, and where.
+local function note_id(id, record, change)
+  local old = stored_in[id]
+  if old ~= change.bucket then
+    if old then
+      local left = changes_of(old)
+      left.gone[id], left.count = true, left.count - 1
+      change.gone[id] = nil
+    end
+    stored_in[id], change.count = change.bucket, change.count + 1
   end
-  stored_in[id], change.count = change.bucket, change.count + 1
+  memory[id] = record
 end
 
 -- An id counts once within the horizon, by the messages' own times. Every outcome is remembered.
@@ -83,19 +88,19 @@ local op_users = numbers('H', 2, packed_ops, 1 + n_ops, n_ops)
 local op_keys = numbers('d', 8, packed_ops, 1 + 3 * n_ops, n_ops)
 local op_sets = #packed_ops > (by_arrival and 19 or 11) * n_ops and numbers('H', 2, packed_ops, 1 + 11 * n_ops, n_ops)
 local arrivals = by_arrival and numbers('c8', 8, packed_ops, 1 + #packed_ops - 8 * n_ops, n_ops)
-local digests = with_ids and numbers('c4', 4, ARGV[9], 1 + 12 * n_ops, n_ops)
+local records = with_ids and numbers('c11', 11, ARGV[9], 1 + 12 * n_ops, n_ops)
 
 local first = 1
 for run = 1, #packed_runs, 10 do
   local n, ms = unpack_struct('<Hd', packed_runs, run)
-  local time, bucket, change, set = pack('>I6', ms), nil, nil, nil
+  local change, set, n_set = nil, nil, 0
   for i = first, first + n - 1 do
     local kind, user, id, outcome = kinds[i], op_users[i], false, nil
     if kind >= 128 then
       kind, id = kind - 128, ids[i]
-      local record = memory[id]
-      if record and math.abs(unpack_struct('>I6', record) - ms) <= dedupe then
-        outcome = string.sub(record, 7, 10) == digests[i] and DUPLICATE or CONFLICT
+      local record = remembered and memory[id]
+      if record and abs(unpack_struct('>I6', record) - ms) <= dedupe then
+        outcome = sub(record, 7, 10) == sub(records[i], 7, 10) and DUPLICATE or CONFLICT
         id = false
       end
     end
@@ -109,15 +114,19 @@ for run = 1, #packed_runs, 10 do
       end
       if id then
         if not change then
-          bucket = string.format('%.0f', floor(ms / width))
-          change = changes_of(bucket)
-          set = change.set
+          change = changes_of(format('%d', floor(ms / width)))
+          set, n_set = change.set, #change.set
         end
-        local record, old, k = time .. digests[i] .. CODE[outcome], stored_in[id], #set
-        if old ~= bucket then
-          move_id(id, old, change)
+        local record = records[i]
+        if outcome ~= APPLIED then
+          record = sub(record, 1, 10) .. CODE[outcome]
         end
-        set[k + 1], set[k + 2], memory[id] = id, record, record
+        set[n_set + 1], set[n_set + 2], n_set = id, record, n_set + 2
+        if remembered then
+          note_id(id, record, change)
+        else
+          change.count = change.count + 1
+        end
       end
     end
     outcomes[i] = CODE[outcome]
@@ -126,7 +135,6 @@ for run = 1, #packed_runs, 10 do
 end
 
 local span_of = {} -- how many keys a segment has, by the power of two it is in
-local frexp = math.frexp
 
 -- told_reached is what users have reached, hidden or not, where that changed.
 local function told_reached(season)
@@ -148,7 +156,7 @@ end
 local function difference(season)
   local add, rem, aside_set, aside_del, delta, moves = {}, {}, {}, {}, {}, {}
   local before, now, members, n, m, changed = season.before, season.now, season.members, 0, 0, false
-  local arrived_before, arrived = season.arrived_before, season.arrived -- nil where ties share
+  local arrived_before, arrived, had_aside = season.arrived_before, season.arrived, season.aside -- no arrivals where ties share
   for user = 1, n_users do
     local old, new = before[user], now[user]
     if hiding then
@@ -220,6 +228,7 @@ local function difference(season)
       end
     end
   end
+  season.aside_made = had_aside == 0 and #aside_set > 0
   if n > 0 or #rem > 0 then
     season.changed, changed = to, true
   end
@@ -232,26 +241,25 @@ end
 
 -- Segment counts are read, checked, and become values to set and fields to delete: a hash holds no zeros.
 local function count_segments(season)
-  local touched, set, del = {}, {}, {}
+  local touched, deltas, n, set, del, k = {}, {}, 0, {}, {}, 0
   for g, d in pairs(season.delta) do
     if d ~= 0 then
-      touched[#touched + 1] = g
+      n = n + 1
+      touched[n], deltas[n] = format('%d', g), d -- as a string: it is given to Redis twice
     end
   end
   local counts = ask('HMGET', season.segment, touched)
-  for i = 1, #touched do
-    local g = touched[i]
-    local count = season.delta[g]
+  for i = 1, n do
+    local count = deltas[i]
     if counts[i] then
       count = count + assert(tonumber(counts[i]), 'a segment count is not a number')
     end
     if count < 0 then
       return false
     elseif count == 0 then
-      del[#del + 1] = g
+      del[#del + 1] = touched[i]
     else
-      set[#set + 1] = g
-      set[#set + 1] = count
+      set[k + 1], set[k + 2], k = touched[i], count, k + 2
     end
   end
   season.segment_set, season.segment_del = set, del
@@ -281,6 +289,11 @@ for user, yes in pairs(is_hidden) do
   if (was_hidden[user] or false) ~= yes then
     local list = yes and hide or show
     list[#list + 1] = users[user]
+  end
+end
+for _, season in ipairs(seasons) do
+  if season.aside_made and call('HLEN', season.aside_key) > 0 then
+    return { 'damaged', 'season ' .. season.id .. ' differs from meta' }
   end
 end
 if #hide > 0 and shard.hidden == 0 and call('SCARD', hidden_key) > 0 then

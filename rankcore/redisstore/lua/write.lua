@@ -45,7 +45,7 @@ for _, season in ipairs(seasons) do
       write('HSET', season.reached, season.reached_set)
       write('HDEL', season.reached, season.reached_del)
     end
-    keep(field, string.format('%.0f %.0f %.0f %s', season.members, season.aside, season.expires, season.changed), season.new)
+    keep(field, format('%d %d %d %s', season.members, season.aside, season.expires, season.changed), season.new)
   end
 end
 
