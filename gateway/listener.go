@@ -99,6 +99,8 @@ type conn struct {
 	peer    netip.Addr
 	counted atomic.Bool // for its peer
 	linger  atomic.Bool
+
+	reading, writing patience
 }
 
 // uncount gives the peer the place back, once.
@@ -127,7 +129,7 @@ func lingerOn(c net.Conn) {
 func (c *conn) Close() error {
 	defer c.from.forget(c)
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.linger.Load() {
-		if half.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(lingerFor)) == nil {
+		if half.CloseWrite() == nil && c.Conn.SetReadDeadline(time.Now().Add(lingerFor)) == nil {
 			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // ends at the peer's close, the deadline or the bound
 		}
 	}
