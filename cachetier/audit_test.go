@@ -58,7 +58,7 @@ func TestAuditFindsWhatIsWrongInMemory(t *testing.T) {
 				kept := &entry{began: tier.clock.Add(1), at: time.Now(), page: page.With(page.Meta)}
 				kept.until, kept.stale = time.Now().Add(time.Hour), time.Now().Add(time.Hour) // nobody would load it again
 				spoil(kept.page)
-				tier.answers.Set(a.key, kept)
+				tier.store(a, kept)
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 				go func() { ended <- tier.Audit(ctx) }()

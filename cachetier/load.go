@@ -135,7 +135,9 @@ func (t *Tier) store(a ask, e *entry) {
 		keep, other = t.absent, t.answers
 	}
 	keep.Set(a.key, e)
-	if a.key.user != "" {
+	if a.key.user == "" {
+		a.stamps.top.Store(&atHand{a.key, e})
+	} else {
 		other.Invalidate(a.key)
 	}
 }
