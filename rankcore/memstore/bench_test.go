@@ -12,7 +12,7 @@ import (
 	"rankgate/rankcore"
 )
 
-// go test -run '^$' -bench . ./rankcore/memstore -args -members 10000000
+// memberCount is another with go test -run '^$' -bench . ./rankcore/memstore -args -members 10000000.
 var memberCount = flag.Int("members", 1_000_000, "members of the board that is measured")
 
 // crowd is a board of many members over 16 shards, and what is needed to go on writing it.
