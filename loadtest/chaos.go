@@ -27,22 +27,17 @@ type ChaosConfig struct {
 
 // Validate reports everything that is wrong with the configuration.
 func (c *ChaosConfig) Validate() error {
-	var errs []error
-	wrong := func(bad bool, format string, args ...any) {
-		if bad {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
-	}
-	wrong(c.Binary == "", "binary: name the rankgate to start")
+	var wrong mistakes
+	wrong.add(c.Binary == "", "binary: name the rankgate to start")
 	if _, err := scenariosNamed(c.Scenario); err != nil {
-		errs = append(errs, err)
+		wrong = append(wrong, err)
 	}
-	wrong(c.Runs < 1, "runs: %d is not positive", c.Runs)
-	wrong(c.For <= 0, "for: %v is not positive", c.For)
-	wrong(c.Settle <= 0, "settle: %v is not positive", c.Settle)
-	wrong(c.Writers < 1 || c.Users < 1, "writers, users: at least one of each")
-	wrong(c.Batch < 1 || c.Batch > rankcore.MaxOps, "batch: %d is not within 1..%d", c.Batch, rankcore.MaxOps)
-	return errors.Join(errs...)
+	wrong.add(c.Runs < 1, "runs: %d is not positive", c.Runs)
+	wrong.add(c.For <= 0, "for: %v is not positive", c.For)
+	wrong.add(c.Settle <= 0, "settle: %v is not positive", c.Settle)
+	wrong.add(c.Writers < 1 || c.Users < 1, "writers, users: at least one of each")
+	wrong.add(c.Batch < 1 || c.Batch > rankcore.MaxOps, "batch: %d is not within 1..%d", c.Batch, rankcore.MaxOps)
+	return errors.Join(wrong...)
 }
 
 // Chaos runs the scenarios one after another. It returns an error when that could not be carried out; what

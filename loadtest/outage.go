@@ -30,20 +30,15 @@ type OutageConfig struct {
 
 // Validate reports everything that is wrong with the configuration.
 func (c *OutageConfig) Validate() error {
-	var errs []error
-	wrong := func(bad bool, format string, args ...any) {
-		if bad {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
-	}
-	wrong(c.Binary == "", "binary: name the rankgate to start")
-	wrong(c.Users < 1, "users: %d is not positive", c.Users)
-	wrong(c.Before < 2*time.Second || c.For < time.Second || c.Within < time.Second, "before, for, within: two seconds, one and one at least")
-	wrong(c.Share <= 0 || c.Share > 1, "share: %v is not within 0..1", c.Share)
-	wrong(c.Factor <= 0, "factor: %v is not positive", c.Factor)
-	wrong(c.Delay < 0, "delay: %v is negative", c.Delay)
-	wrong(c.Readers < 1, "readers: %d is not positive", c.Readers)
-	return errors.Join(errs...)
+	var wrong mistakes
+	wrong.add(c.Binary == "", "binary: name the rankgate to start")
+	wrong.add(c.Users < 1, "users: %d is not positive", c.Users)
+	wrong.add(c.Before < 2*time.Second || c.For < time.Second || c.Within < time.Second, "before, for, within: two seconds, one and one at least")
+	wrong.add(c.Share <= 0 || c.Share > 1, "share: %v is not within 0..1", c.Share)
+	wrong.add(c.Factor <= 0, "factor: %v is not positive", c.Factor)
+	wrong.add(c.Delay < 0, "delay: %v is negative", c.Delay)
+	wrong.add(c.Readers < 1, "readers: %d is not positive", c.Readers)
+	return errors.Join(wrong...)
 }
 
 // Outage takes Redis away twice, silent and dead, each time from a gateway that has nothing in memory. It returns an

@@ -32,21 +32,16 @@ type LoadConfig struct {
 
 // Validate reports everything that is wrong with the load.
 func (c *LoadConfig) Validate() error {
-	var errs []error
-	wrong := func(bad bool, format string, args ...any) {
-		if bad {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
-	}
-	wrong(c.For <= 0, "for: %v is not positive", c.For)
-	wrong(c.Reads < 0 || c.Ops < 0 || c.Reads+c.Ops == 0, "reads, writes: give at least one positive rate")
-	wrong(c.TopShare < 0 || c.TopShare > 1, "top-share: %v is not within 0..1", c.TopShare)
-	wrong(c.TopLimit < 1, "top-limit: %d is not positive", c.TopLimit)
-	wrong(c.Batch < 1 || c.Batch > rankcore.MaxOps, "batch: %d is not within 1..%d", c.Batch, rankcore.MaxOps)
-	wrong(!c.Kind.HasValue(), "op: %v carries no score", c.Kind)
-	wrong(c.Users < 1, "users: %d is not positive", c.Users)
-	wrong(c.Shape != Uniform && c.Shape != Zipf, "shape: %q is not one of uniform, zipf", c.Shape)
-	return errors.Join(errs...)
+	var wrong mistakes
+	wrong.add(c.For <= 0, "for: %v is not positive", c.For)
+	wrong.add(c.Reads < 0 || c.Ops < 0 || c.Reads+c.Ops == 0, "reads, writes: give at least one positive rate")
+	wrong.add(c.TopShare < 0 || c.TopShare > 1, "top-share: %v is not within 0..1", c.TopShare)
+	wrong.add(c.TopLimit < 1, "top-limit: %d is not positive", c.TopLimit)
+	wrong.add(c.Batch < 1 || c.Batch > rankcore.MaxOps, "batch: %d is not within 1..%d", c.Batch, rankcore.MaxOps)
+	wrong.add(!c.Kind.HasValue(), "op: %v carries no score", c.Kind)
+	wrong.add(c.Users < 1, "users: %d is not positive", c.Users)
+	wrong.add(c.Shape != Uniform && c.Shape != Zipf, "shape: %q is not one of uniform, zipf", c.Shape)
+	return errors.Join(wrong...)
 }
 
 // Run puts the load on a running rankgate and reports. When ctx ends early it reports what there is. It fails

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -27,18 +28,8 @@ func chaosCommand() *cobra.Command {
 		Example: "  go build -o rankgate ./cmd/rankgate && loadtest chaos --binary ./rankgate --scenario redis,mix --for 1m",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cfg.Validate(); err != nil {
-				return err
-			}
 			cfg.Out = cmd.ErrOrStderr()
-			report, err := loadtest.Chaos(cmd.Context(), cfg)
-			if err != nil {
-				return failure{err}
-			}
-			if err := show(cmd.OutOrStdout(), report, asJSON); err != nil || !report.Right() {
-				return failure{err}
-			}
-			return nil
+			return judge(cmd, cfg.Validate, func(ctx context.Context) (verdict, error) { return loadtest.Chaos(ctx, cfg) }, asJSON)
 		},
 	}
 	f := cmd.Flags()

@@ -29,7 +29,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		Use:   "loadtest",
 		Short: "Load and faults for rankgate, with honest figures",
 		Long: "loadtest measures a running rankgate by URL (run), or starts one of its own, kills it under load\n" +
-			"and compares every score and rank with what was acknowledged (chaos).",
+			"and compares every score and rank with what was acknowledged (chaos), or takes Redis away from under too\n" +
+			"much load (outage).",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

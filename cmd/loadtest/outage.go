@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,18 +30,8 @@ func outageCommand() *cobra.Command {
 		Example: "  go build -o rankgate ./cmd/rankgate && loadtest outage --binary ./rankgate",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cfg.Validate(); err != nil {
-				return err
-			}
 			cfg.Out = cmd.ErrOrStderr()
-			report, err := loadtest.Outage(cmd.Context(), cfg)
-			if err != nil {
-				return failure{err}
-			}
-			if err := show(cmd.OutOrStdout(), report, asJSON); err != nil || !report.Right() {
-				return failure{err}
-			}
-			return nil
+			return judge(cmd, cfg.Validate, func(ctx context.Context) (verdict, error) { return loadtest.Outage(ctx, cfg) }, asJSON)
 		},
 	}
 	f := cmd.Flags()

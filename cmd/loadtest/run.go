@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,16 +81,4 @@ func scoreKind(name string) (rankcore.OpKind, error) {
 	return [...]rankcore.OpKind{
 		rankcore.UpdateAdd: rankcore.OpAdd, rankcore.UpdateSet: rankcore.OpSet, rankcore.UpdateBest: rankcore.OpBest,
 	}[u], nil
-}
-
-// textReport is a report that people can read too.
-type textReport interface{ WriteText(w io.Writer) error }
-
-func show(w io.Writer, report textReport, asJSON bool) error {
-	if !asJSON {
-		return report.WriteText(w)
-	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(report)
 }

@@ -10,15 +10,21 @@ import (
 	"rankgate/rankcore"
 )
 
+func sessionAt(t *testing.T, s stream, b *rankcore.Board, p rankcore.Position) *session {
+	t.Helper()
+	ss, what, err := s.prove(t.Context(), b, p)
+	if err != nil || what != found {
+		t.Fatal(what, err)
+	}
+	return ss
+}
+
 // A run that is not due yet takes in what arrives, until it is large; after a silence it is due at once.
 func TestRunsGatherUntilTheyAreDueOrLarge(t *testing.T) {
 	_, a, _ := applierOn(t, 1)
 	s, b := a.stream, a.board
 	p := publish(t, s, b, `{"v":1,"mark":"tick"}`)
-	ss, what, err := s.prove(t.Context(), b, p)
-	if err != nil || what != found {
-		t.Fatal(what, err)
-	}
+	ss := sessionAt(t, s, b, p)
 	defer ss.close()
 	f := feed{reader: newReader(b, time.Time{}), lookout: lookout{stream: s, board: b.ID}}
 	f.pace.Store(int64(time.Minute))
@@ -34,10 +40,7 @@ func TestRunsGatherUntilTheyAreDueOrLarge(t *testing.T) {
 		}
 	}
 	// One request of a session of its own brings them all; an older one might end in between.
-	later, what, err := s.prove(t.Context(), b, p)
-	if err != nil || what != found {
-		t.Fatal(what, err)
-	}
+	later := sessionAt(t, s, b, p)
 	defer later.close()
 	f.given = time.Now()
 	if item = f.read(t.Context(), later, p, rankcore.Position{}); item.err != nil || item.run == nil || len(item.run.names) < 3 {
@@ -51,10 +54,7 @@ func TestARunGathersWhileTheLastIsApplied(t *testing.T) {
 	_, a, _ := applierOn(t, 1)
 	s, b := a.stream, a.board
 	p := publish(t, s, b, `{"v":1,"mark":"tick"}`)
-	ss, what, err := s.prove(t.Context(), b, p)
-	if err != nil || what != found {
-		t.Fatal(what, err)
-	}
+	ss := sessionAt(t, s, b, p)
 	f := a.startFeed(t.Context(), ss, p, rankcore.Position{})
 	defer f.stop()
 	next := func() (item fed) {
