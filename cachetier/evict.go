@@ -23,7 +23,8 @@ type boardStamps struct {
 	floor   atomic.Int64  // nothing older is shown, whatever the source falls back on; Unix nanoseconds
 	user    atomic.Pointer[[userStripes]atomic.Uint64]
 
-	top atomic.Pointer[atHand] // the page stored last; written under the lock of its key's flights
+	top    atomic.Pointer[atHand] // the page stored last; written under the lock of its key's flights
+	oldest oldest
 }
 
 // Evict takes note of a change. Users it names, all of them included, are not answered from what was loaded

@@ -75,15 +75,16 @@ func newMetrics() *metrics {
 	return m
 }
 
-func (m *metrics) register(r prometheus.Registerer, bytes func() float64) {
+func (m *metrics) register(r prometheus.Registerer, t *Tier) {
 	if r == nil {
 		return
 	}
 	r.MustRegister(m.vectors...)
+	r.MustRegister(newAges(t))
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "rankgate_cachetier_held_bytes",
 		Help: "Roughly what the cached answers and their keys take in memory.",
-	}, bytes))
+	}, t.bytes))
 }
 
 func (m *metrics) answered(s rankcore.Status) {

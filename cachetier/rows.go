@@ -27,7 +27,6 @@ func (t *Tier) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, 
 		}
 		return &rankcore.Page{Meta: meta}, nil
 	}
-	t.metrics.answered(e.page.Status)
 	return e.page, nil
 }
 
@@ -42,7 +41,7 @@ func (t *Tier) walk(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, 
 	if m := doubted(page.Meta, doubt); m != page.Meta {
 		page = page.With(m)
 	}
-	t.metrics.answered(page.Status)
+	t.gave(t.stamps(q.Board.ID), &page.Meta, time.Now())
 	return page, nil
 }
 
@@ -59,6 +58,6 @@ func (t *Tier) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Stan
 	if m := doubted(batch.Meta, doubt); m != batch.Meta {
 		batch = batch.With(m)
 	}
-	t.metrics.answered(batch.Status)
+	t.gave(t.stamps(q.Board.ID), &batch.Meta, time.Now())
 	return batch, nil
 }

@@ -92,7 +92,7 @@ func New(cfg Config) (*Tier, error) {
 		return nil, err
 	}
 	t.ctx, t.end = context.WithCancel(context.Background())
-	t.metrics.register(cfg.Registerer, t.bytes)
+	t.metrics.register(cfg.Registerer, t)
 	return t, nil
 }
 
@@ -143,7 +143,6 @@ func (t *Tier) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, er
 	if err != nil {
 		return nil, err
 	}
-	t.metrics.answered(e.page.Status)
 	return e.page, nil
 }
 
@@ -161,7 +160,6 @@ func (t *Tier) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.Standi
 		}
 		return &rankcore.Standing{Meta: meta, User: q.User}, nil
 	}
-	t.metrics.answered(e.standing.Status)
 	return e.standing, nil
 }
 
@@ -184,6 +182,7 @@ func (t *Tier) get(ctx context.Context, a ask) (*entry, error) {
 	if e := t.cached(a, now); e != nil {
 		t.metrics.hits[a.kind()].Inc()
 		t.refresh(a, e, now)
+		t.gaveEntry(a, e, now)
 		return e, nil
 	}
 	t.metrics.misses[a.kind()].Inc()
@@ -201,8 +200,12 @@ func (t *Tier) get(ctx context.Context, a ask) (*entry, error) {
 		// An answer overtaken by an eviction is asked for again, but not without end: on a board that is
 		// evicted all the time it is given as it is, true at an instant after this request began or shared
 		// with one that waited then. See TestEvictedAllTheTime.
-		if f.err != nil || f.began > t.barrier(a) && f.entry.timely(now) || try == maxTries {
-			return f.entry, f.err
+		if f.err != nil {
+			return nil, f.err
+		}
+		if f.began > t.barrier(a) && f.entry.timely(now) || try == maxTries {
+			t.gaveEntry(a, f.entry, time.Now())
+			return f.entry, nil
 		}
 	}
 }
