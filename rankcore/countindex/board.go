@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rankgate/rankcore"
+	"rankgate/rankcore/tally"
 )
 
 // board is the index of one board.
@@ -30,7 +31,7 @@ type board struct {
 
 // season is the members of one season.
 type season struct {
-	counts  Counts
+	counts  tally.Counts
 	head    head
 	members []int64             // by shard
 	changed []rankcore.Position // by shard

@@ -2,5 +2,5 @@
 // a lookup whatever the size. It follows the steps of an applier, which pass through it on their way to the store, and
 // is built by a scan, shard after shard, while they go on. When it cannot be sure to have everything it says so.
 //
-// It keeps no members, does no I/O of its own and starts nothing but in Run. Of ours it imports rankcore only.
+// It keeps no members, does no I/O of its own and starts nothing but in Run. Of ours it imports rankcore and tally.
 package countindex

@@ -1,4 +1,4 @@
-package countindex
+package tally
 
 import (
 	"fmt"
