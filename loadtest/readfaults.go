@@ -3,6 +3,7 @@ package loadtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"rankgate/loadtest/servers"
@@ -78,6 +79,13 @@ func bothAway(ctx context.Context, t *trial) {
 	t.rig.redis.Restart()
 }
 
+// bothSilent stops the clocks of both.
+func bothSilent(ctx context.Context, t *trial) {
+	t.rig.redis.Freeze()
+	logSilent(ctx, t)
+	t.rig.redis.Thaw()
+}
+
 // masterAway kills one of the cluster's masters, which nobody replaces.
 func masterAway(ctx context.Context, t *trial) {
 	t.away(ctx, t.master().Process)
@@ -127,24 +135,41 @@ func (r *rig) startReads(l layout, seed uint64, cfg *GateConfig) {
 	}
 }
 
-// footprint is how many goroutines and open files a gate has.
-func (g *Gate) footprint() (goroutines, files float64) {
-	return g.metric("go_goroutines"), g.metric("process_open_fds")
+// footprint is what a process holds: goroutines and open files, most of which are connections.
+type footprint struct{ goroutines, files float64 }
+
+func (g *Gate) footprint() footprint {
+	return footprint{g.metric("go_goroutines"), g.metric("process_open_fds")}
 }
 
-// returns waits until a gate has no more goroutines and open files than before, but for those that come and go, and
-// for the connections that pools may keep to each Redis.
-func (r *rig) returns(g *Gate, goroutines, files float64) (g2, f2 float64, wrong string) {
-	const goes = 12
-	pools := 40 * float64(len(r.redises()))
+// footprints are those of all gates, and together.
+func (r *rig) footprints() (each []footprint, all footprint) {
+	for _, g := range r.gates {
+		f := g.footprint()
+		each = append(each, f)
+		all.goroutines, all.files = all.goroutines+f.goroutines, all.files+f.files
+	}
+	return each, all
+}
+
+// returns waits until no gate holds more than before, but for what comes and goes.
+func (r *rig) returns(before []footprint) (all footprint, wrong string) {
+	const goes = 6
 	deadline := time.Now().Add(comesBack)
 	for {
-		g2, f2 = g.footprint()
-		if g2 > 0 && g2 <= goroutines+goes && f2 <= files+goes+pools {
-			return g2, f2, ""
+		var now []footprint
+		now, all = r.footprints()
+		more := slices.IndexFunc(now, func(f footprint) bool { return f.goroutines == 0 }) // it did not answer
+		for i, f := range now {
+			if f.goroutines > before[i].goroutines+goes || f.files > before[i].files+goes {
+				more = i
+			}
+		}
+		if more < 0 {
+			return all, ""
 		}
 		if time.Now().After(deadline) {
-			return g2, f2, fmt.Sprintf("%v goroutines and %v open files, after %v and %v at first", g2, f2, goroutines, files)
+			return all, fmt.Sprintf("goroutines and open files of %s: %v, after %v at first", r.gates[more].URL, now[more], before[more])
 		}
 		<-time.After(100 * time.Millisecond)
 	}

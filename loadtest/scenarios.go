@@ -104,6 +104,7 @@ func Scenarios() []Scenario {
 				{"log away", logAway},
 				{"log silent", logSilent},
 				{"both away", bothAway},
+				{"both silent", bothSilent},
 			},
 		},
 		{

@@ -27,8 +27,8 @@ type StillReport struct {
 	CachedP99   float64                   `json:"cached_p99_ms"`   // the same few rows, asked for all the time
 	UncachedP99 float64                   `json:"uncached_p99_ms"` // ranks of users who were not asked about lately
 	Recovery    map[string]float64        `json:"recovery_seconds"`
-	Goroutines  [2]float64                `json:"goroutines"`  // before the faults, and after them
-	Connections [2]float64                `json:"connections"` // likewise: open files of the gateway
+	Goroutines  [2]float64                `json:"goroutines"` // of gateway and core, before the faults, and after them
+	Files       [2]float64                `json:"open_files"` // likewise; most of them are connections
 }
 
 // stillWatch reads a still board and holds every answer against what it always was.

@@ -33,8 +33,9 @@ func (t *trial) beginStill(ctx context.Context) error {
 	for range 400 { // what a gateway opens when it is asked, it has opened, and it has heard of every shard
 		_, _ = t.still.rank(ctx, t.rng.IntN(stillUsers))
 	}
-	r := t.report.Still
-	r.Goroutines[0], r.Connections[0] = t.rig.gates[0].footprint()
+	var all footprint
+	t.before, all = t.rig.footprints()
+	t.report.Still.Goroutines[0], t.report.Still.Files[0] = all.goroutines, all.files
 	return nil
 }
 
@@ -60,8 +61,8 @@ func (t *trial) endStill() {
 	t.still.report(r)
 	t.report.Violations = append(t.report.Violations, t.still.violations...)
 	t.report.Unanswered += t.still.unanswered
-	var wrong string
-	r.Goroutines[1], r.Connections[1], wrong = t.rig.returns(t.rig.gates[0], r.Goroutines[0], r.Connections[0])
+	all, wrong := t.rig.returns(t.before)
+	r.Goroutines[1], r.Files[1] = all.goroutines, all.files
 	if wrong != "" {
 		t.report.Violations = append(t.report.Violations, wrong)
 	}
@@ -81,5 +82,5 @@ func (r *StillReport) writeText(w io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(r.Recovery)) {
 		fmt.Fprintf(w, "  fresh %.2f s after the end of: %s\n", r.Recovery[name], name)
 	}
-	fmt.Fprintf(w, "  goroutines %.0f before and %.0f after, open files %.0f and %.0f\n", r.Goroutines[0], r.Goroutines[1], r.Connections[0], r.Connections[1])
+	fmt.Fprintf(w, "  goroutines %.0f before and %.0f after, open files %.0f and %.0f\n", r.Goroutines[0], r.Goroutines[1], r.Files[0], r.Files[1])
 }

@@ -22,6 +22,7 @@ type trial struct {
 	writers  []*Writers
 	watchers []*Watchers
 	still    *stillWatch // nil: the rig has no still board
+	before   []footprint // of the gates, before the faults
 	report   *TrialReport
 	paused   bool
 	forget   bool // ids from before the pause are not sent again

@@ -118,7 +118,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 //
 // Nothing is retried below this package: a reader has an older answer to fall back on, and the applier decides
 // for itself. Maintenance notifications and client names are commands that plain Redis before 7.2 refuses.
-func (a address) dial(timeout, wait time.Duration, pool, pipes int) redis.UniversalClient {
+func (a address) dial(conns *idlers, timeout, wait time.Duration, pool, pipes int) redis.UniversalClient {
 	o := redis.UniversalOptions{
 		Addrs: a.hosts, DB: a.db, Username: a.user, Password: a.password, IsClusterMode: a.cluster,
 		Protocol: 2, MaxRetries: -1, MaxRedirects: redirects, DialerRetries: 1,
@@ -126,8 +126,10 @@ func (a address) dial(timeout, wait time.Duration, pool, pipes int) redis.Univer
 		PoolSize: pool, PipelinePoolSize: pipes, ConnMaxLifetime: connLifetime, ConnMaxLifetimeJitter: connLifetime / 5,
 		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
+	var secure *tls.Config
 	if a.tls {
-		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+		secure = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
+	o.Dialer = conns.after(redis.NewDialer(&redis.Options{DialTimeout: timeout, TLSConfig: secure}))
 	return redis.NewUniversalClient(&o)
 }

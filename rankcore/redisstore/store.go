@@ -72,9 +72,10 @@ func New(c Config) (*Store, error) {
 	if s.sentry == nil {
 		s.sentry = unguarded{}
 	}
-	s.reads = a.dial(s.readTimeout, s.readTimeout/4, readPool, readPipes)
-	s.steps = a.dial(s.stepTimeout, s.stepTimeout, stepPool, stepPipes)
-	s.quotas = a.dial(quotaTimeout(s.readTimeout), quotaTimeout(s.readTimeout), quotaPool, quotaPipes)
+	conns := &idlers{}
+	s.reads = a.dial(conns, s.readTimeout, s.readTimeout/4, readPool, readPipes)
+	s.steps = a.dial(conns, s.stepTimeout, s.stepTimeout, stepPool, stepPipes)
+	s.quotas = a.dial(conns, quotaTimeout(s.readTimeout), quotaTimeout(s.readTimeout), quotaPool, quotaPipes)
 	return s, nil
 }
 
