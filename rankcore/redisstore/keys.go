@@ -8,7 +8,7 @@ import (
 )
 
 // layoutVersion changes when the shape of keys or values does.
-const layoutVersion = 3
+const layoutVersion = 4
 
 // fixed are the settings that a shard is created with, in the order in which its layout names them. With another one
 // users would be looked for elsewhere, or their scores be others, or stand in other places.

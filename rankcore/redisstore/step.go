@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -10,22 +11,13 @@ import (
 	"rankgate/rankcore"
 )
 
-// idBuckets is into how many buckets the time that ids are remembered is cut. A whole bucket is forgotten at once,
-// so more buckets keep less of what is too old, and fewer cost fewer lookups for each operation.
-const idBuckets = 3
-
-// bucketWidth is the span of log time whose ids share a hash, in milliseconds.
-func bucketWidth(b *rankcore.Board) int64 {
-	return max((b.Dedupe+2*rankcore.IDSlack).Milliseconds()/idBuckets, 1)
-}
-
 // stepArgs is a step as apply.lua reads it: lists of what operations share, then the operations, column by column.
 // Scores become keys, which stand in rank order on every board.
 func stepArgs(b *rankcore.Board, layout string, s rankcore.Step) []any {
 	var t stepTables
 	t.numberAll(s.Ops)
 	args := make([]any, 0, 12)
-	ids := t.packIDs(s.Ops)
+	ids := t.packIDs(b, s.Ops)
 	args = append(args, s.From.String(), s.To.String(), layout, t.head(b, &s))
 	args = append(args, t.seasons.packedList(), t.seasons.packedSets(), packRuns(s.Ops), t.packOps(b, s.Ops), ids)
 	for users := range slices.Chunk(t.users, usersPerPart) {
@@ -76,8 +68,8 @@ func unpackFormat(list []string) []byte {
 }
 
 func (t *stepTables) head(b *rankcore.Board, s *rankcore.Step) []byte {
-	head := make([]byte, 0, 48)
-	for _, n := range [...]int64{s.To.At().UnixMilli(), b.ForgetBefore(s.To), bucketWidth(b), b.Dedupe.Milliseconds(), b.Order.Key(1)} {
+	head := make([]byte, 0, 56)
+	for _, n := range [...]int64{s.To.At().UnixMilli(), b.ForgetBefore(s.To), bucketWidth(b), b.Dedupe.Milliseconds(), firstStored(s.Ops), b.Order.Key(1)} {
 		head = appendDouble(head, n)
 	}
 	head = binary.LittleEndian.AppendUint16(head, uint16(len(s.Ops)))
@@ -85,6 +77,14 @@ func (t *stepTables) head(b *rankcore.Board, s *rankcore.Step) []byte {
 		head = append(head, flag(yes)[0]-'0')
 	}
 	return head
+}
+
+// firstStored is the earliest time at which one of the operations was stored, 0 without operations.
+func firstStored(ops []rankcore.PlacedOp) int64 {
+	if len(ops) == 0 {
+		return 0
+	}
+	return slices.MinFunc(ops, func(a, b rankcore.PlacedOp) int { return cmp.Compare(a.Stored, b.Stored) }).Stored
 }
 
 // packRuns packs how many operations in a row were stored at which time.
@@ -148,30 +148,6 @@ func (t *stepTables) mixedSets(ops []rankcore.PlacedOp) bool {
 	return false
 }
 
-// packIDs packs the operations' names in the id memory and then what it is to keep of them if they are applied, which
-// nearly all of them are: Lua makes no string of its own of those. Nothing when none has an id.
-func (t *stepTables) packIDs(ops []rankcore.PlacedOp) []byte {
-	if !t.ids {
-		return nil
-	}
-	packed := make([]byte, 0, (keySize+recordSize)*len(ops))
-	seen := make(map[rankcore.OpKey]struct{}, len(ops))
-	for i := range ops {
-		key := rankcore.OpKey{}
-		if ops[i].ID != "" {
-			key = ops[i].Key()
-			_, again := seen[key]
-			seen[key] = struct{}{}
-			t.repeated = t.repeated || again
-		}
-		packed = append(packed, key[:]...)
-	}
-	for i := range ops {
-		packed = appendRecord(packed, &ops[i])
-	}
-	return packed
-}
-
 func appendDouble(dst []byte, n int64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(float64(n)))
 }
@@ -189,44 +165,6 @@ func expiry(s rankcore.Season) int64 {
 		return 0
 	}
 	return s.Expires.UnixMilli()
-}
-
-// keySize is the length of an operation's name in the id memory.
-const keySize = len(rankcore.OpKey{})
-
-// appendIDKey appends an operation's name in the id memory, zeros without an id.
-func appendIDKey(dst []byte, op *rankcore.Op) []byte {
-	if op.ID == "" {
-		return append(dst, make([]byte, keySize)...)
-	}
-	key := op.Key()
-	return append(dst, key[:]...)
-}
-
-// recordSize is what the id memory keeps of an operation: 6 bytes of time, 4 of digest, 1 of outcome. With Redis'
-// own overhead, the record and its 12 byte key each just fit the smallest piece of memory that holds them.
-const recordSize = 11
-
-// appendRecord appends what the id memory keeps of an operation that is applied, zeros without an id.
-func appendRecord(dst []byte, op *rankcore.PlacedOp) []byte {
-	if op.ID == "" {
-		return append(dst, make([]byte, recordSize)...)
-	}
-	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(op.Stored))
-	dst = binary.BigEndian.AppendUint32(append(dst, ms[2:]...), op.Digest())
-	return append(dst, byte(rankcore.Applied))
-}
-
-// remembered is the outcome that a record tells of op.
-func remembered(op *rankcore.Op, record string) rankcore.Outcome {
-	if len(record) != recordSize {
-		return rankcore.OutcomeUnknown
-	}
-	if binary.BigEndian.Uint32([]byte(record[6:10])) != op.Digest() {
-		return rankcore.Conflict
-	}
-	return rankcore.Outcome(record[10])
 }
 
 // seasonTable numbers the seasons of a step and the sets of them that its operations count in, from 1.

@@ -51,6 +51,7 @@ func RunTies(t *testing.T, ties rankcore.Ties, open Open) {
 	t.Run("Steps", func(t *testing.T) { testSteps(t, open) })
 	t.Run("Scores", func(t *testing.T) { testScores(t, open) })
 	t.Run("Ids", func(t *testing.T) { testIDs(t, open) })
+	t.Run("IdsOfAShortHorizon", func(t *testing.T) { testShortHorizon(t, open) })
 	t.Run("Hidden", func(t *testing.T) { testHidden(t, open) })
 	t.Run("Seasons", func(t *testing.T) { testSeasons(t, open) })
 	t.Run("PagesKeepRanksAcrossTies", func(t *testing.T) { testPages(t, open) })

@@ -120,6 +120,27 @@ func testIDs(t *testing.T, open Open) {
 	}
 }
 
+// testShortHorizon: of an id that counted several times the last one is remembered, even if the log's clock stepped back
+// by more than the horizon meanwhile.
+func testShortHorizon(t *testing.T, open Open) {
+	b := newBoard("short", func(b *rankcore.Board) { b.Dedupe = time.Second })
+	s := open(t, b)
+	f := feed(t, s, b)
+	at := start.Add(time.Hour)
+	one, twice := with("1", add("a", 5)), with("2", add("a", 5))
+	f.expect(at, rankcore.Applied, one, twice)
+	f.expect(at.Add(100*time.Second), rankcore.Applied, one, twice)
+	f.expect(at.Add(50*time.Second), rankcore.Applied, one)
+	f.expect(at.Add(50*time.Second), rankcore.Duplicate, one)
+	f.expect(at.Add(100*time.Second), rankcore.Applied, one)
+	f.expect(at.Add(101*time.Second), rankcore.Duplicate, one, one, twice, twice)
+	f.expect(at, rankcore.Applied, one)
+	f.expect(at.Add(time.Second), rankcore.Duplicate, one, one)
+	f.expect(at.Add(100*time.Second), rankcore.Duplicate, twice, twice)
+	f.expect(at.Add(time.Hour), rankcore.Applied, one, twice)
+	f.check("a")
+}
+
 // testHidden: a hidden user is out of ranks, counts and lists, and comes back with what was added meanwhile.
 func testHidden(t *testing.T, open Open) {
 	b := newBoard("hidden", daily)

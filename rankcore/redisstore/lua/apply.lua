@@ -4,8 +4,8 @@
 --
 -- ARGV: from, to, layout; then packed strings, little-endian, because Redis makes a Lua value of each of its
 -- arguments, at a price:
---   head       to in ms, forget ids stored before (ms), bucket width (ms), dedupe (ms), sign (-1: keys are negated
---              scores), as doubles; how many operations, 2 bytes; 1 or 0: mark the shard as lost, all seasons are
+--   head       to in ms, forget ids stored before (ms), bucket width (ms), dedupe (ms), when the first of the
+--              operations was stored (ms), sign (-1: keys are negated scores), as doubles; how many operations, 2 bytes; 1 or 0: mark the shard as lost, all seasons are
 --              needed, tell what moves, operations have ids, some of them have the same one
 --   seasons    of each the length of its id, its id, its expiry in ms as a double, 0 for never
 --   sets       season sets: of each how many seasons it has, then their numbers, 2 bytes each
@@ -14,7 +14,7 @@
 --              (doubles), when there is more than one season set, the numbers of theirs (2 bytes), and where ties go
 --              by arrival that (8 bytes, big-endian)
 --   ids        of each operation its name in the id memory (12 bytes), then of each what that keeps of it once it is
---              applied (11 bytes), or nothing
+--              applied (6 bytes), or nothing
 --   users      in parts: a format for struct.unpack, what it unpacks
 -- Scores are keys here: a smaller key stands first. Users are known by their numbers.
 --
@@ -23,12 +23,14 @@
 
 local ARGV = ARGV -- the loops below run for every operation, and a local is found faster than a global
 local call, unpack_struct, pack, rep, tonumber = redis.call, struct.unpack, struct.pack, string.rep, tonumber
-local unpack, min, floor, abs, sub, format = unpack, math.min, math.floor, math.abs, string.sub, string.format
+local unpack, min, max, floor, abs = unpack, math.min, math.max, math.floor, math.abs
+local sub, byte, char, format = string.sub, string.byte, string.char, string.format
 
 local CHUNK = 1000 -- values given to one command; Lua's stack takes some thousands
 
 local from, to, layout = ARGV[1], ARGV[2], ARGV[3]
-local to_ms, forget_ms, width, dedupe, sign, n_ops, lost, all_needed, tell, with_ids, repeated = unpack_struct('<dddddHBBBBB', ARGV[4])
+local to_ms, forget_ms, width, dedupe, first_ms, sign, n_ops, lost, all_needed, tell, with_ids, repeated =
+  unpack_struct('<ddddddHBBBBB', ARGV[4])
 lost, all_needed, tell, with_ids, repeated = lost == 1, all_needed == 1, tell == 1, with_ids == 1, repeated == 1
 
 -- The step must fit: a whole shard, exactly at `from`, of this layout.
@@ -181,14 +183,48 @@ while at <= #packed do
   sets[#sets + 1] = set
 end
 
--- Read what is remembered of the ids, and where. Nearly always that is nothing, and then nobody looks there again.
+-- What the id memory must be told, by bucket: records to set, and ids that stand in another bucket now.
+local changes = {}
+local function changes_of(bucket)
+  local change = changes[bucket]
+  if not change then
+    change = { bucket = bucket, set = {}, gone = {}, count = shard.buckets[bucket] or 0, new = not shard.buckets[bucket] }
+    changes[bucket] = change
+  end
+  return change
+end
+
+local function forget(id, bucket)
+  local change = changes_of(bucket)
+  if not change.gone[id] then
+    change.gone[id], change.count = true, change.count - 1
+  end
+end
+
+-- Read what is remembered of the ids: when their operations were stored, what of their digests, and where. Nearly always
+-- that is nothing, and then nobody looks there again. A bucket is not asked when all it has lies beyond the horizon of all
+-- operations; so it may still have an id when that gets a later record elsewhere. The later one counts, and the older
+-- one goes when it is met.
 local ids = with_ids and numbers('c12', 12, ARGV[9], 1, n_ops)
-local memory, stored_in, remembered = {}, {}, repeated
-for bucket in pairs(with_ids and shard.buckets or {}) do
-  local records = ask('HMGET', bucket_key(bucket), ids)
-  for i = 1, n_ops do
-    if records[i] then
-      memory[ids[i]], stored_in[ids[i]], remembered = records[i], bucket, true
+local stored, digests, digest_spans, stored_in, remembered = {}, {}, {}, {}, repeated
+local bucket_ends = {}
+for bucket in pairs(shard.buckets) do
+  local starts, bucket_width = bucket_span(bucket)
+  bucket_ends[bucket] = starts + bucket_width
+  if with_ids and bucket_ends[bucket] + dedupe > first_ms then
+    local records = ask('HMGET', bucket_key(bucket), ids)
+    for i = 1, n_ops do
+      local id = records[i] and ids[i]
+      if id and stored_in[id] ~= bucket then -- it may stand in the step twice
+        local ms, digest, span = read_record(records[i], starts, bucket_width)
+        local older = stored[id] and (stored[id] < ms and stored_in[id] or bucket)
+        if older then
+          forget(id, older)
+        end
+        if older ~= bucket then
+          stored[id], digests[id], digest_spans[id], stored_in[id], remembered = ms, digest, span, bucket, true
+        end
+      end
     end
   end
 end

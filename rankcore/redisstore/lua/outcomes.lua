@@ -1,18 +1,20 @@
 -- What the shard remembers of operations. Writes nothing. ARGV: operation keys, at most 1000.
--- Answers "ok", one record or "" for each | "damaged", why.
+-- Answers "ok", for each "" or its record and the width of the bucket that has it | "damaged", why.
 
 local shard, wrong = open_shard()
 if not shard then
   return { 'damaged', wrong }
 end
-local records = {}
+local records, stored = {}, {}
 for i = 1, #ARGV do
   records[i] = ''
 end
 for id in pairs(shard.buckets) do
+  local starts, width = bucket_span(id)
   for i, record in ipairs(redis.call('HMGET', bucket_key(id), unpack(ARGV))) do
-    if record then
-      records[i] = record
+    local ms = record and read_record(record, starts, width)
+    if ms and (not stored[i] or stored[i] < ms) then
+      records[i], stored[i] = record .. width, ms
     end
   end
 end

@@ -5,7 +5,8 @@
 --   meta    position, layout, lost, hidden (a count)
 --           moves -> "<position before the last step> <bytes of what it moved>", when the step was to tell
 --           s:<season> -> "<members> <aside> <expires ms, 0 = never> <position that last changed its scores>"
---           i:<bucket> -> how many operation ids the bucket remembers
+--           i:<bucket> -> how many operation ids the bucket remembers. A bucket is named "<number>x<width>", and has
+--           those stored in `width` ms from number * width: a board's width changes with its dedupe
 --           a layout that ends in ":first": members stand in a tie by their arrivals. Then main names them by the
 --           arrival, 8 bytes that Redis itself puts in order, and the user; and reached is a hash: user -> arrival, key
 --           as a double, for members and those aside alike
@@ -30,6 +31,22 @@ local function bucket_key(id)
     bucket_keys[id] = key
   end
   return key
+end
+
+-- bucket_span is when the time of a bucket begins, and how long it is, in ms.
+local function bucket_span(id)
+  local x = string.find(id, 'x', 1, true)
+  local width = tonumber(string.sub(id, x + 1))
+  return string.sub(id, 1, x - 1) * width, width
+end
+
+-- read_record is what a record of the id memory tells: when the operation was stored, and what of its digest there was
+-- room for, as the number that it is, together with the weight of its last bit. The lowest two bits are the outcome.
+local function read_record(record, starts, width)
+  local _, bits = math.frexp(width - 1)
+  local n, span = math.floor(struct.unpack('>I6', record) / 4), 2 ^ bits
+  local offset = n % span
+  return starts + offset, (n - offset) / span, span
 end
 
 -- read_season reads what meta says of a season. Only by arrival it has the key reached.

@@ -55,29 +55,24 @@ local function remove(user, ms)
   return outcome
 end
 
--- What the id memory must be told, by bucket: records to set, and ids that stand in another bucket now.
-local changes = {}
-local function changes_of(bucket)
-  local change = changes[bucket]
-  if not change then
-    change = { bucket = bucket, set = {}, gone = {}, count = shard.buckets[bucket] or 0, new = not shard.buckets[bucket] }
-    changes[bucket] = change
-  end
-  return change
-end
-
 -- note_id notes what the memory now has of an id, for operations of this step that wear it too, and where.
-local function note_id(id, record, change)
+local function note_id(id, record, ms, change)
   local old = stored_in[id]
   if old ~= change.bucket then
     if old then
-      local left = changes_of(old)
-      left.gone[id], left.count = true, left.count - 1
-      change.gone[id] = nil
+      forget(id, old)
     end
-    stored_in[id], change.count = change.bucket, change.count + 1
+    stored_in[id], change.gone[id], change.count = change.bucket, nil, change.count + 1
   end
-  memory[id] = record
+  stored[id], digests[id], digest_spans[id] = ms, select(2, read_record(record, 0, width))
+end
+
+-- same_content tells whether an operation is the one that is remembered, as far as both records tell.
+local function same_content(id, record)
+  local _, digest, span = read_record(record, 0, width)
+  local had, had_span = digests[id], digest_spans[id]
+  local coarse = max(span, had_span)
+  return floor(digest * span / coarse) == floor(had * had_span / coarse)
 end
 
 -- An id counts once within the horizon, by the messages' own times. Every outcome is remembered.
@@ -88,19 +83,22 @@ local op_users = numbers('H', 2, packed_ops, 1 + n_ops, n_ops)
 local op_keys = numbers('d', 8, packed_ops, 1 + 3 * n_ops, n_ops)
 local op_sets = #packed_ops > (by_arrival and 19 or 11) * n_ops and numbers('H', 2, packed_ops, 1 + 11 * n_ops, n_ops)
 local arrivals = by_arrival and numbers('c8', 8, packed_ops, 1 + #packed_ops - 8 * n_ops, n_ops)
-local records = with_ids and numbers('c11', 11, ARGV[9], 1 + 12 * n_ops, n_ops)
+local records = with_ids and numbers('c6', 6, ARGV[9], 1 + 12 * n_ops, n_ops)
 
-local first = 1
+local first, change, change_no, set, n_set = 1, nil, nil, nil, 0
 for run = 1, #packed_runs, 10 do
   local n, ms = unpack_struct('<Hd', packed_runs, run)
-  local change, set, n_set = nil, nil, 0
+  local no = floor(ms / width)
+  if no ~= change_no then
+    change = nil
+  end
   for i = first, first + n - 1 do
     local kind, user, id, outcome = kinds[i], op_users[i], false, nil
     if kind >= 128 then
       kind, id = kind - 128, ids[i]
-      local record = remembered and memory[id]
-      if record and abs(unpack_struct('>I6', record) - ms) <= dedupe then
-        outcome = sub(record, 7, 10) == sub(records[i], 7, 10) and DUPLICATE or CONFLICT
+      local had = remembered and stored[id]
+      if had and abs(had - ms) <= dedupe then
+        outcome = same_content(id, records[i]) and DUPLICATE or CONFLICT
         id = false
       end
     end
@@ -114,16 +112,16 @@ for run = 1, #packed_runs, 10 do
       end
       if id then
         if not change then
-          change = changes_of(format('%d', floor(ms / width)))
+          change, change_no = changes_of(format('%dx%d', no, width)), no
           set, n_set = change.set, #change.set
         end
         local record = records[i]
         if outcome ~= APPLIED then
-          record = sub(record, 1, 10) .. CODE[outcome]
+          record = sub(record, 1, 5) .. char(byte(record, 6) - APPLIED + outcome)
         end
         set[n_set + 1], set[n_set + 2], n_set = id, record, n_set + 2
         if remembered then
-          note_id(id, record, change)
+          note_id(id, record, ms, change)
         else
           change.count = change.count + 1
         end

@@ -51,10 +51,14 @@ end
 
 for bucket, change in pairs(changes) do
   shard.buckets[bucket] = change.count
+  if change.new then
+    local starts, its_width = bucket_span(bucket)
+    bucket_ends[bucket] = starts + its_width
+  end
 end
 for bucket, count in pairs(shard.buckets) do
   local field, key, change = 'i:' .. bucket, bucket_key(bucket), changes[bucket]
-  if count == 0 or (tonumber(bucket) + 1) * width <= forget_ms then
+  if count == 0 or bucket_ends[bucket] <= forget_ms then
     retire(field, key)
   elseif change then
     write('HSET', key, change.set)
