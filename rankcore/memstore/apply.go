@@ -28,8 +28,8 @@ func (s *shard) apply(step *rankcore.Step) rankcore.StepResult {
 	if err != nil {
 		return rankcore.StepResult{State: rankcore.StepFailed, Err: err}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.whole.mu.Lock()
+	defer s.whole.mu.Unlock()
 	if s.position != step.From {
 		return s.at()
 	}
@@ -177,6 +177,7 @@ func (s *shard) write(m *move, user rankcore.UserID, hash uint32, hidden bool, t
 	if m.season == nil {
 		m.season = newSeason(s.board.Order, s.board.Ties, m.in.Kind, m.in.Expires.UnixMilli())
 		s.seasons[m.in.ID] = m.season
+		s.whole.join(m.in.ID, m.season)
 	}
 	switch {
 	case hidden:
@@ -238,6 +239,7 @@ func (s *shard) retire(to rankcore.Position) {
 	for id, se := range s.seasons {
 		if !se.kept(ms) {
 			delete(s.seasons, id)
+			s.whole.retire(id)
 		}
 	}
 }

@@ -21,7 +21,7 @@ const (
 
 // arena holds members' names, scores and arrivals in chunks that are only appended to. A name, once written, never
 // changes, so a frozen copy can be asked for names while members are written; so it can for arrivals, since a chunk
-// that it shares is copied before one in it changes. Scores belong to the shard's lock.
+// that it shares is copied before one in it changes. Scores belong to the board's lock.
 type arena struct {
 	chunks [][]byte
 	head   int    // bytes of a record before its name

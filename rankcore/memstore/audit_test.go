@@ -7,6 +7,7 @@ import (
 
 	"rankgate/rankcore"
 	"rankgate/rankcore/storetest"
+	"rankgate/rankcore/tally"
 )
 
 func TestAuditAfterAnything(t *testing.T) {
@@ -62,6 +63,36 @@ func TestAudit(t *testing.T) {
 			if got != c.found || a.Damaged() != (c.found != "") {
 				t.Errorf("found %q, want %q", got, c.found)
 			}
+		})
+	}
+}
+
+// TestAuditOfTally: what is counted by score over all shards is held against their members, and counted anew.
+func TestAuditOfTally(t *testing.T) {
+	for name, spoil := range map[string]func(all *standings){
+		"too many":        func(all *standings) { all.counts.Add(-1e9, 3) },
+		"one moved":       func(all *standings) { key, _ := all.counts.Nth(1); all.counts.Add(key, -1); all.counts.Add(1e9, 1) },
+		"nobody is there": func(all *standings) { all.counts = tally.Counts{} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCrowd(t, "", rankcore.TiesShared, 1000)
+			audit := func(repair bool) rankcore.Audit {
+				a, err := c.store.Audit(t.Context(), c.board, 3, repair)
+				if err != nil || a.Damaged() {
+					t.Fatalf("%+v, %v", a, err)
+				}
+				return a
+			}
+			spoil(c.store.boards[c.board.ID].seasons["all"])
+			for _, repair := range []bool{false, true} {
+				if a := audit(repair); len(a.Drift) != 1 || a.Drift[0].Kind != rankcore.DriftIndex || a.Drift[0].Repaired != repair {
+					t.Errorf("repair %v: %+v", repair, a)
+				}
+			}
+			if a := audit(false); len(a.Drift) > 0 {
+				t.Errorf("after the repair: %+v", a)
+			}
+			c.checkAnswers(t, crowdUser(1), 1000)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -183,7 +184,7 @@ func testCheckpointFrozen(t *testing.T, ties rankcore.Ties) {
 		if err := encode(t.Context(), &after, st); err != nil {
 			t.Fatal(err)
 		}
-		one, other := newShard(c.board, i), newShard(c.board, i)
+		one, other := newShard(c.board, i, newWhole()), newShard(c.board, i, newWhole())
 		if err := decode(before.Bytes(), one); err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +200,7 @@ func testCheckpointFrozen(t *testing.T, ties rankcore.Ties) {
 func listing(s *shard) (all []rankcore.Entry) {
 	for _, id := range slices.Sorted(maps.Keys(s.seasons)) {
 		se := s.seasons[id]
-		all = append(se.ranked.entries(se.order, all, 0, se.ranked.size), rankcore.Entry{User: rankcore.UserID(id), Score: rankcore.Score(len(se.aside))})
+		all = append(se.ranked.entries(se.order, all, 0, se.ranked.size, math.MinInt64, math.MaxInt64), rankcore.Entry{User: rankcore.UserID(id), Score: rankcore.Score(len(se.aside))})
 	}
 	return append(all, rankcore.Entry{Rank: int64(len(s.hidden)), Score: rankcore.Score(s.position.Seq)})
 }

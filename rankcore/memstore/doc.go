@@ -5,5 +5,5 @@
 // checkpoint is a shard's whole state with its position, so a restart is a rollback to it: the applier
 // reads on from there. The package never reads the log, never decides what an operation may do beyond
 // rankcore's rules, and never waits for anything but its own disk.
-// It may import rankcore and nothing else of rankgate; beside it renameio, zstd, xxhash, errgroup and prometheus.
+// Of ours it may import rankcore and tally; beside them renameio, zstd, xxhash, errgroup and prometheus.
 package memstore

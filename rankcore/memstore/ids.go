@@ -28,7 +28,7 @@ type bucket struct {
 }
 
 // memory is a shard's id memory (rules R3 and R4 of rankcore/ingest/PROTOCOL.md). A key has at most one record over all buckets.
-// It belongs to the shard's lock.
+// It belongs to the board's lock.
 type memory struct {
 	seed    maphash.Seed
 	width   int64     // of a bucket, in milliseconds

@@ -37,10 +37,10 @@ func (s *Store) prepareDir() error {
 
 // loadShards makes a board's shards, from their checkpoints where there are some.
 func (s *Store) loadShards(b *rankcore.Board) (*board, error) {
-	bd := &board{def: b, shards: make([]*shard, b.Shards)}
+	bd := &board{whole: newWhole(), def: b, shards: make([]*shard, b.Shards)}
 	if s.dir == "" {
 		for i := range bd.shards {
-			bd.shards[i] = newShard(b, i)
+			bd.shards[i] = newShard(b, i, bd.whole)
 		}
 		return bd, nil
 	}
@@ -50,16 +50,20 @@ func (s *Store) loadShards(b *rankcore.Board) (*board, error) {
 	for i := range bd.shards {
 		g.Go(func() (err error) {
 			bd.files[i] = &file{dir: s.dir, header: header{board: b.ID, ties: b.Ties, shards: uint32(b.Shards), shard: uint32(i)}}
-			bd.shards[i], err = s.loadShard(b, bd.files[i])
+			bd.shards[i], err = s.loadShard(b, bd.files[i], bd.whole)
 			return err
 		})
 	}
-	return bd, g.Wait()
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	bd.assemble()
+	return bd, nil
 }
 
 // loadShard reads the newer of a shard's two checkpoints, or the older one if that is not whole. With
 // neither the shard is empty, and the log has to feed it from its first message.
-func (s *Store) loadShard(b *rankcore.Board, f *file) (*shard, error) {
+func (s *Store) loadShard(b *rankcore.Board, f *file, w *whole) (*shard, error) {
 	var found []checkpoint
 	for slot := range uint64(2) {
 		c, err := read(f.path(slot))
@@ -77,7 +81,7 @@ func (s *Store) loadShard(b *rankcore.Board, f *file) (*shard, error) {
 		if err := f.header.fits(&c.header); err != nil {
 			return nil, err
 		}
-		sh := newShard(b, int(f.header.shard))
+		sh := newShard(b, int(f.header.shard), w)
 		if err := c.restore(sh); err != nil {
 			s.passOver(f, f.path(c.generation), err)
 			continue
@@ -85,7 +89,7 @@ func (s *Store) loadShard(b *rankcore.Board, f *file) (*shard, error) {
 		f.header, f.saved = c.header, sh.position
 		return sh, nil
 	}
-	return newShard(b, int(f.header.shard)), nil
+	return newShard(b, int(f.header.shard), w), nil
 }
 
 func (s *Store) passOver(f *file, path string, err error) {

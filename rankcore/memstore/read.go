@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"rankgate/rankcore"
@@ -11,50 +10,29 @@ import (
 // view is one season of all shards at one moment.
 type view struct {
 	rankcore.Meta
+	*standings
 	order rankcore.Order
 	ties  rankcore.Ties
-	parts []*season // of the shards that have members in it; none is empty
 }
 
 // read calls f with the season as it stands in all shards, which are held together so that totals, ranks
 // and lists of one answer agree. f must not wait for anything.
 func (bd *board) read(id rankcore.SeasonID, f func(v *view) error) error {
-	bd.hold()
-	defer bd.release()
-	v := view{order: bd.def.Order, ties: bd.def.Ties, parts: make([]*season, 0, len(bd.shards))}
-	v.Meta = rankcore.Meta{Season: id, Status: rankcore.Fresh, AsOf: time.Now()}
+	bd.mu.RLock()
+	defer bd.mu.RUnlock()
 	for _, s := range bd.shards {
 		if s.position.IsNone() {
 			return &rankcore.Unavailable{Reason: rankcore.ShardRebuilding}
 		}
-		se := s.seasons[id]
-		if se == nil {
-			continue
-		}
-		if newer(se.changed, v.Version) {
-			v.Version = se.changed
-		}
-		if se.ranked.size > 0 {
-			v.parts = append(v.parts, se)
-			v.Total += int64(se.ranked.size)
-		}
 	}
-	return f(&v)
-}
-
-// hold takes all shards for reading. A writer holds one shard and waits for none, so there is no circle.
-// Writers go through a batch from the first shard to the last; readers go the other way, so that they meet
-// once. Going the same way, a reader would wait behind the writer at one shard after the other.
-func (bd *board) hold() {
-	for _, s := range slices.Backward(bd.shards) {
-		s.mu.RLock()
+	all := bd.seasons[id]
+	if all == nil {
+		all = &standings{}
 	}
-}
-
-func (bd *board) release() {
-	for _, s := range bd.shards {
-		s.mu.RUnlock()
-	}
+	return f(&view{
+		Meta:      rankcore.Meta{Season: id, Status: rankcore.Fresh, AsOf: time.Now(), Total: all.counts.Total(), Version: all.version()},
+		standings: all, order: bd.def.Order, ties: bd.def.Ties,
+	})
 }
 
 // newer orders positions of one log: by sequence, since its times may go back a little.
@@ -150,43 +128,19 @@ func (bd *board) member(u rankcore.UserID) member {
 // reached is what the member has reached, false when it is not ranked. Its shard must be held.
 func (m member) reached(id rankcore.SeasonID) (reached, bool) {
 	se := m.home.seasons[id]
-	if se == nil {
+	if se == nil || se.all == nil {
 		return reached{}, false
 	}
 	return se.reached(m.hash, m.user)
 }
 
-// below is how many members have a key smaller than lo, which is to say stand strictly before it, and how
-// many one smaller than hi, which is not smaller than lo.
-func (v *view) below(lo, hi int64) (belowLo, belowHi int64) {
-	// First to the leaves, then into them: searches that follow one another closely wait for memory
-	// together, which for most shards is all their time.
-	var room [64]*leaf
-	leaves := room[:0]
-	for _, p := range v.parts {
-		l, before := p.ranked.leafFor(lo)
-		belowLo += before
-		leaves = append(leaves, l)
-	}
-	between := int64(0)
-	for i, l := range leaves {
-		n := l.below(lo)
-		belowLo += int64(n)
-		if n == int(l.n) || l.keys[n] < hi { // the keys between are here, or may be in the next leaf
-			between += v.parts[i].ranked.below(hi) - v.parts[i].ranked.below(lo)
-		}
-	}
-	return belowLo, belowLo + between
-}
-
 func (v *view) rank(st *rankcore.Standing) {
-	key := v.order.Key(st.Score)
-	better, notWorse := v.below(key, key+1)
+	better, tied := v.counts.Count(v.order.Key(st.Score))
 	ahead := int64(0)
-	if v.ties == rankcore.TiesFirst && notWorse > better+1 {
+	if v.ties == rankcore.TiesFirst && tied > 1 {
 		ahead = v.before(v.order.GapBefore(rankcore.Place{Score: st.Score, Arrival: st.Arrival, User: st.User})) - better
 	}
-	st.SetExact(v.ties, better, ahead, notWorse-better)
+	st.SetExact(v.ties, better, ahead, tied)
 }
 
 // before is how many members stand before a gap.
@@ -197,10 +151,10 @@ func (v *view) before(g rankcore.Gap) (count int64) {
 	return count
 }
 
-// estimate knows no more than the segment counts say, which the tree answers as well.
+// estimate knows no more than the segment counts say, which the standings answer as well.
 func (v *view) estimate(st *rankcore.Standing) {
 	best, worst := v.order.Edges(rankcore.SegmentOf(st.Score))
-	better, notWorse := v.below(v.order.Key(best), v.order.Key(worst)+1)
+	better, notWorse := v.counts.Above(v.order.Key(best)), v.counts.Above(v.order.Key(worst)+1)
 	e := rankcore.EstimateRank(v.order, st.Score, better, notWorse-better)
 	st.Precision = rankcore.Approx
 	st.Rank, st.Low, st.High = e.Rank, e.Low, e.High

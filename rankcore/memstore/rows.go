@@ -42,7 +42,7 @@ func (v *view) top(offset, limit int) []rankcore.Entry {
 		return []rankcore.Entry{}
 	}
 	rows := v.from(rankcore.StartGap, math.MaxInt64).rows(offset + limit)[offset:]
-	v.finish(rows, offset)
+	v.finish(rows, int64(offset))
 	return rows
 }
 
@@ -51,73 +51,94 @@ func (v *view) behind(q *rankcore.RowsQuery) (rows []rankcore.Entry, more bool) 
 	_, last := v.order.Keys(q.Within)
 	run := v.from(q.Gap(), last)
 	rows = run.rows(q.Limit)
-	v.finish(rows, total(run.at))
-	return rows, total(run.room) > len(rows)
+	v.finish(rows, run.before)
+	return rows, run.count > int64(len(rows))
 }
 
 // around are limit rows with the one behind the gap in their middle, or as near to it as the ends allow.
 func (v *view) around(g rankcore.Gap, limit int) []rankcore.Entry {
 	behind := v.from(g, math.MaxInt64)
-	before := side{v: v, back: true, at: behind.at, room: behind.at}
-	back := min(limit/2, total(before.room))
-	forth := min(limit-back, total(behind.room))
-	back = min(limit-forth, total(before.room))
+	before := side{v: v, back: true, at: behind.at, before: behind.before, count: behind.before, last: math.MinInt64}
+	back := int(min(int64(limit/2), before.count))
+	forth := int(min(int64(limit-back), behind.count))
+	back = int(min(int64(limit-forth), before.count))
 	rows := before.rows(back)
 	slices.Reverse(rows)
 	rows = append(rows, behind.rows(forth)...)
-	v.finish(rows, total(behind.at)-back)
+	v.finish(rows, behind.before-int64(back))
 	return rows
 }
 
 // finish gives rows their ranks, before rows standing before them, and names of their own.
-func (v *view) finish(rows []rankcore.Entry, before int) {
+func (v *view) finish(rows []rankcore.Entry, before int64) {
 	if len(rows) == 0 {
 		return
 	}
 	own(rows)
-	key := v.order.Key(rows[0].Score)
-	better, _ := v.below(key, key)
-	v.ties.SetRanks(rows, better, int64(before))
+	v.ties.SetRanks(rows, v.counts.Above(v.order.Key(rows[0].Score)), before)
 }
 
-// side is the rows on one side of a gap: by part, at members stand before the gap and room on this side of it.
+// side is the rows on one side of a gap.
 type side struct {
-	v        *view
-	back     bool // the rows before the gap, the nearest first
-	at, room []int
+	v      *view
+	back   bool  // the rows before the gap, the nearest first
+	at     []int // by part: members before the gap
+	before int64 // their sum
+	count  int64 // rows on this side
+	last   int64 // no key of them is farther
 }
 
 // from are the rows behind a gap, up to the key last.
 func (v *view) from(g rankcore.Gap, last int64) side {
-	s := side{v: v, at: make([]int, len(v.parts)), room: make([]int, len(v.parts))}
-	for i, p := range v.parts {
-		end := p.ranked.size
-		if g != rankcore.StartGap {
+	s := side{v: v, at: make([]int, len(v.parts)), last: last}
+	if g != rankcore.StartGap {
+		for i, p := range v.parts {
 			s.at[i] = p.ranked.before(g)
+			s.before += int64(s.at[i])
 		}
-		if last < rankcore.MaxScore {
-			end = int(p.ranked.below(last + 1))
-		}
-		s.room[i] = max(end-s.at[i], 0)
 	}
+	through := v.Total
+	if last < rankcore.MaxScore {
+		through = v.counts.Above(last + 1)
+	}
+	s.count = max(through-s.before, 0)
 	return s
 }
 
+// reach is the key of the n-th row of the side, so that no part is read farther.
+func (s side) reach(n int) int64 {
+	place := s.before + int64(n)
+	if s.back {
+		place = s.before - int64(n) + 1
+	}
+	key, ok := s.v.counts.Nth(place)
+	if !ok { // not while there are n rows
+		return s.last
+	}
+	return key
+}
+
 // rows merges the first n rows of the side. Members are spread evenly over shards, so about n/shards rows of
-// each and a margin are enough; a shard whose rows all made it is read on. Users are views of the arenas.
+// each and a margin are enough; a part that has more of them up to the key of the last row is read on. Users are views
+// of the arenas.
 func (s side) rows(n int) []rankcore.Entry {
+	n = int(min(int64(n), s.count))
 	if n <= 0 {
 		return nil
 	}
 	share := float64(n) / float64(len(s.v.parts))
-	step := min(n, int(share+4*math.Sqrt(share))+1)
-	lists := make([][]rankcore.Entry, len(s.v.parts))
+	step, reach := min(n, int(share+4*math.Sqrt(share))+1), s.reach(n)
+	lists, ended := make([][]rankcore.Entry, len(s.v.parts)), make([]bool, len(s.v.parts))
+	room := make([]rankcore.Entry, step*len(lists)) // for what most parts need
+	for i := range lists {
+		lists[i] = room[i*step : i*step : (i+1)*step]
+	}
 	for merged := []rankcore.Entry(nil); ; {
 		grown := false
-		for i := range lists {
-			have := len(lists[i])
-			if have < min(n, s.room[i]) && (have == 0 || !s.beyond(lists[i][have-1], merged, n)) {
-				lists[i] = s.extend(i, lists[i], min(step, s.room[i]-have))
+		for i, list := range lists {
+			if have := len(list); !ended[i] && (have == 0 || !s.beyond(list[have-1], merged, n)) {
+				lists[i] = s.extend(i, list, step, reach)
+				ended[i] = len(lists[i]) < have+step
 				grown = true
 			}
 		}
@@ -128,13 +149,14 @@ func (s side) rows(n int) []rankcore.Entry {
 	}
 }
 
-// extend appends by more rows of a part.
-func (s side) extend(part int, list []rankcore.Entry, by int) []rankcore.Entry {
-	p, have := s.v.parts[part], len(list)
+// extend appends by more rows of a part, as far as there are so many up to the key reach.
+func (s side) extend(part int, list []rankcore.Entry, by int, reach int64) []rankcore.Entry {
+	ranked, have := &s.v.parts[part].ranked, len(list)
 	if !s.back {
-		return p.ranked.entries(s.v.order, list, s.at[part]+have, by)
+		return ranked.entries(s.v.order, list, s.at[part]+have, by, math.MinInt64, reach)
 	}
-	list = p.ranked.entries(s.v.order, list, s.at[part]-have-by, by)
+	by = min(by, s.at[part]-have)
+	list = ranked.entries(s.v.order, list, s.at[part]-have-by, by, reach, math.MaxInt64)
 	slices.Reverse(list[have:])
 	return list
 }
@@ -154,13 +176,6 @@ func (s side) beyond(e rankcore.Entry, merged []rankcore.Entry, n int) bool {
 	}
 	c := s.v.order.Compare(e, merged[n-1])
 	return c >= 0 && !s.back || c <= 0 && s.back
-}
-
-func total(counts []int) (sum int) {
-	for _, n := range counts {
-		sum += n
-	}
-	return sum
 }
 
 // own gives rows names of their own, in one piece of memory: a page lives longer than what it was read from.

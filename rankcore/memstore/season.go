@@ -7,13 +7,14 @@ import (
 )
 
 // season is one season of a shard: its members by name and in order. Hidden users' scores stand aside,
-// in no count and no list. It belongs to the shard's lock.
+// in no count and no list. It belongs to the board's lock.
 type season struct {
 	kind    rankcore.SeasonKind
 	expires int64 // Unix milliseconds; unused for All
 	order   rankcore.Order
 	ties    rankcore.Ties
 	changed rankcore.Position // of the newest step that changed what readers see
+	all     *standings        // that count this part of the season; nil: none do
 
 	arena  *arena
 	byName table
@@ -73,14 +74,32 @@ func (s *season) enter(hash uint32, user rankcore.UserID, at reached) {
 	ref := s.arena.add(user, at)
 	s.names += s.arena.recordBytes(user)
 	s.byName.insert(hash, ref)
-	s.ranked.insert(s.entry(ref))
+	s.rank(ref)
 }
 
 // move gives a member another score.
 func (s *season) move(ref uint32, at reached) {
-	s.ranked.remove(s.entry(ref))
+	s.unrank(ref)
 	s.arena.set(ref, at)
-	s.ranked.insert(s.entry(ref))
+	s.rank(ref)
+}
+
+// rank gives a member its place.
+func (s *season) rank(ref uint32) {
+	e := s.entry(ref)
+	s.ranked.insert(e)
+	if s.all != nil {
+		s.all.counts.Add(e.key, 1)
+	}
+}
+
+// unrank takes a member from its place.
+func (s *season) unrank(ref uint32) {
+	e := s.entry(ref)
+	s.ranked.remove(e)
+	if s.all != nil {
+		s.all.counts.Add(e.key, -1)
+	}
 }
 
 // leave takes a user out of the ranking and returns what it had reached; false when it was not ranked.
@@ -91,7 +110,7 @@ func (s *season) leave(hash uint32, user rankcore.UserID) (reached, bool) {
 	}
 	ref := s.byName.slots[i].ref
 	at := reached{s.arena.score(ref), s.arena.arrival(ref)}
-	s.ranked.remove(s.entry(ref))
+	s.unrank(ref)
 	s.byName.remove(i)
 	s.names -= s.arena.recordBytes(user)
 	s.waste += s.arena.recordBytes(user)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/maphash"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -24,6 +25,7 @@ func TestSeasonAgainstSort(t *testing.T) {
 			scores: map[rankcore.UserID]reached{},
 			spread: rapid.SampledFrom([]int64{1, 3, 1000, 1 << 40}).Draw(rt, "spread"), // few scores: ties throughout
 		}
+		newWhole().join("all", w.season)
 		for range rapid.IntRange(1, 4).Draw(rt, "phases") {
 			users := rapid.SampledFrom([]int{1, 50, 500, 9000}).Draw(rt, "users")
 			enter := rapid.SampledFrom([]int{5, 50, 90}).Draw(rt, "enter in 100")
@@ -41,6 +43,7 @@ func TestSeasonAgainstSort(t *testing.T) {
 func TestSeasonEmptied(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &walk{t: rt, rand: rand.New(rand.NewPCG(1, 2)), seed: maphash.MakeSeed(), season: newSeason(rankcore.Desc, rankcore.TiesFirst, rankcore.All, 0), scores: map[rankcore.UserID]reached{}, spread: 50}
+		newWhole().join("all", w.season)
 		n := rapid.SampledFrom([]int{0, 1, 84, 85, 12000}).Draw(rt, "members")
 		for i := range n {
 			w.put(userN(i), rankcore.Score(i%50))
@@ -131,11 +134,9 @@ func (w *walk) check() {
 			w.t.Fatalf("%q: %+v, %v; want %+v", row.User, at, ok, row)
 		}
 		key := w.season.order.Key(row.Score)
-		v := view{order: w.season.order, parts: []*season{w.season}}
-		for _, hi := range []int64{key, key + 1, key + w.rand.Int64N(2*w.spread)} {
-			gotLo, gotHi := v.below(key, hi)
-			if wantLo, wantHi := w.below(want, key), w.below(want, hi); gotLo != wantLo || gotHi != wantHi {
-				w.t.Fatalf("%d below %d and %d below %d, want %d and %d", gotLo, key, gotHi, hi, wantLo, wantHi)
+		for _, k := range []int64{key, key + 1, key + w.rand.Int64N(2*w.spread)} {
+			if got, want := w.season.all.counts.Above(k), w.below(want, k); got != want {
+				w.t.Fatalf("%d below %d, want %d", got, k, want)
 			}
 		}
 	}
@@ -164,11 +165,11 @@ func (w *walk) thaw() {
 
 // checkTree holds a tree's rows, sizes and shape against the rows wanted.
 func checkTree(t *rapid.T, tr *tree, o rankcore.Order, want []rankcore.Entry) {
-	if got := tr.entries(o, nil, 0, len(want)+1); tr.size != len(want) || !slices.Equal(got, want) {
+	if got := tr.entries(o, nil, 0, len(want)+1, math.MinInt64, math.MaxInt64); tr.size != len(want) || !slices.Equal(got, want) {
 		t.Fatalf("size %d, %d rows, want %d rows in order", tr.size, len(got), len(want))
 	}
 	if skip := len(want) / 3; len(want) > 0 {
-		if got := tr.entries(o, nil, skip, 5); !slices.Equal(got, want[skip:min(skip+5, len(want))]) {
+		if got := tr.entries(o, nil, skip, 5, math.MinInt64, math.MaxInt64); !slices.Equal(got, want[skip:min(skip+5, len(want))]) {
 			t.Fatalf("5 rows from %d: %v, want %v", skip, got, want[skip:min(skip+5, len(want))])
 		}
 	}

@@ -3,7 +3,6 @@ package memstore
 import (
 	"hash/maphash"
 	"maps"
-	"sync"
 
 	"rankgate/rankcore"
 )
@@ -13,10 +12,8 @@ type shard struct {
 	board *rankcore.Board
 	index int
 	seed  maphash.Seed // of every table in it
+	whole *whole       // whose lock guards all below, and what it leads to
 
-	// mu guards all below, and what it leads to. A step holds it for its operations, at most about 500, and
-	// a checkpoint to freeze the state; never held while reading or writing a file, or waiting.
-	mu       sync.RWMutex
 	position rankcore.Position
 	lost     bool
 	hidden   map[rankcore.UserID]struct{}
@@ -25,10 +22,10 @@ type shard struct {
 	moves    []move // scratch of apply
 }
 
-func newShard(b *rankcore.Board, index int) *shard {
+func newShard(b *rankcore.Board, index int, w *whole) *shard {
 	seed := maphash.MakeSeed()
 	return &shard{
-		board: b, index: index, seed: seed, hidden: map[rankcore.UserID]struct{}{},
+		board: b, index: index, seed: seed, whole: w, hidden: map[rankcore.UserID]struct{}{},
 		seasons: map[rankcore.SeasonID]*season{}, ids: newMemory(b, seed),
 	}
 }
@@ -42,16 +39,16 @@ func (s *shard) at() rankcore.StepResult {
 
 // where is at for callers without the lock.
 func (s *shard) where() rankcore.StepResult {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	s.whole.mu.RLock()
+	defer s.whole.mu.RUnlock()
 	return s.at()
 }
 
 // outcome is what the id memory says of an operation.
 func (s *shard) outcome(op *rankcore.Op) rankcore.Outcome {
 	key, digest := op.Key(), op.Digest()
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	s.whole.mu.RLock()
+	defer s.whole.mu.RUnlock()
 	_, r := s.ids.recall(&key)
 	switch {
 	case r == nil:
@@ -83,8 +80,8 @@ type frozenSeason struct {
 // freeze takes the state. Trees are shared, not copied; only hidden users, who are few, and lists of
 // chunks are copied under the lock.
 func (s *shard) freeze() *state {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.whole.mu.Lock()
+	defer s.whole.mu.Unlock()
 	st := &state{
 		position: s.position, lost: s.lost, hidden: maps.Clone(s.hidden),
 		seasons: make(map[rankcore.SeasonID]frozenSeason, len(s.seasons)),

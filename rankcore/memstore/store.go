@@ -35,9 +35,19 @@ type Store struct {
 
 // board is one board's shards.
 type board struct {
+	*whole
 	def    *rankcore.Board
 	shards []*shard
 	files  []*file // of each shard; nil without a folder
+}
+
+// assemble counts what the shards have together.
+func (bd *board) assemble() {
+	for _, sh := range bd.shards {
+		for id, part := range sh.seasons {
+			bd.join(id, part)
+		}
+	}
 }
 
 // New loads the boards from their newest good checkpoints; a shard without one is empty, at position none.

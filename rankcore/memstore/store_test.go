@@ -41,16 +41,19 @@ type restarting struct {
 
 func (r *restarting) Apply(ctx context.Context, b *rankcore.Board, steps []rankcore.Step) []rankcore.StepResult {
 	results := r.Store.Apply(ctx, b, steps)
-	shards := r.boards[b.ID].shards
+	bd := r.boards[b.ID]
+	shards := bd.shards
+	clear(bd.seasons)
 	for i, sh := range shards {
 		var written bytes.Buffer
 		if err := encode(ctx, &written, sh.freeze()); err != nil {
 			r.t.Fatal(err)
 		}
-		shards[i] = newShard(sh.board, i)
+		shards[i] = newShard(sh.board, i, bd.whole)
 		if err := decode(written.Bytes(), shards[i]); err != nil {
 			r.t.Fatal(err)
 		}
 	}
+	bd.assemble()
 	return results
 }

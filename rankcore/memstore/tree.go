@@ -51,7 +51,7 @@ type node struct {
 
 // tree is a B+tree of entries that knows how many stand in each subtree: order statistics in O(log n).
 // Entries are ordered by key, then by arrival, then by name. A frozen copy costs O(1) and shares its nodes; a node is
-// copied before it is written for the first time after that. Writers need the shard's lock.
+// copied before it is written for the first time after that. Writers need the board's lock.
 type tree struct {
 	gen   uint32
 	root  node
@@ -108,12 +108,6 @@ func (t *tree) arrival(refs []uint32, arrivals []rankcore.Arrival, i int) rankco
 	return t.names.arrival(refs[i])
 }
 
-// below is how many entries have a smaller key.
-func (t *tree) below(key int64) int64 {
-	l, before := t.leafFor(key)
-	return before + int64(l.below(key))
-}
-
 // before is how many entries stand before a gap.
 func (t *tree) before(g rankcore.Gap) (count int) {
 	at := t.root
@@ -145,23 +139,6 @@ func (t *tree) cut(keys []int64, refs []uint32, arrivals []rankcore.Arrival, g r
 		return t.names.name(refs[lo+i]) >= g.User // looked for only where it decides: it is seldom in the cache
 	})
 }
-
-// leafFor is the leaf in which the smaller keys end, and how many entries stand before that leaf.
-// The tree must not be empty.
-func (t *tree) leafFor(key int64) (l *leaf, before int64) {
-	at := t.root
-	for at.inner != nil {
-		i := smaller(at.inner.keys[1:at.inner.n], key)
-		for _, c := range at.inner.counts[:i] {
-			before += int64(c)
-		}
-		at = at.inner.kids[i]
-	}
-	return at.leaf, before
-}
-
-// below is how many entries of the leaf have a smaller key.
-func (l *leaf) below(key int64) int { return smaller(l.keys[:l.n], key) }
 
 // smaller is how many of the keys, in order, are smaller than key. It takes the sign of the difference
 // instead of comparing, so that no jump depends on the keys: half of those would be guessed wrong, at three
@@ -207,13 +184,16 @@ func (at node) scan(names *arena, skip int, yield func(e entry) bool) bool {
 	return true
 }
 
-// entries returns up to limit rows from the skip-th on. Their users are views of the arena.
-func (t *tree) entries(o rankcore.Order, dst []rankcore.Entry, skip, limit int) []rankcore.Entry {
+// entries appends the rows from the skip-th to before the (skip+limit)-th whose keys are from lo to hi. Their users
+// are views of the arena, which is asked for those only.
+func (t *tree) entries(o rankcore.Order, dst []rankcore.Entry, skip, limit int, lo, hi int64) []rankcore.Entry {
 	t.scan(skip, func(e entry) bool {
-		if limit--; limit < 0 {
+		if limit--; limit < 0 || e.key > hi {
 			return false
 		}
-		dst = append(dst, rankcore.Entry{User: t.names.name(e.ref), Score: o.Score(e.key), Arrival: e.arrival})
+		if e.key >= lo {
+			dst = append(dst, rankcore.Entry{User: t.names.name(e.ref), Score: o.Score(e.key), Arrival: e.arrival})
+		}
 		return true
 	})
 	return dst
