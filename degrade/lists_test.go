@@ -124,7 +124,8 @@ func TestPagesOfTheSnapshot(t *testing.T) {
 	want("and a partial one is older", rankcore.Updating, rankcore.CoreSlow)
 }
 
-// A batch is put together from the last standings, whichever question they came with, and only when none is missing.
+// A batch is put together from the last standings, whichever question they came with. Of whom nothing is known is
+// marked, which is not the same as to have no rank, and hides nobody else.
 func TestLastBatch(t *testing.T) {
 	core := newSickable()
 	g := NewGuard(Config{Source: core})
@@ -151,9 +152,49 @@ func TestLastBatch(t *testing.T) {
 	if st, err := g.Rank(t.Context(), rankQuery("bill")); err != nil || st.Status != rankcore.Stale {
 		t.Errorf("one of a batch, alone: %+v, %v", st, err)
 	}
-	for _, q := range []rankcore.RanksQuery{ranksQuery("abe", "nobody"), ranksQuery("abe", "never asked")} {
-		if got, err := g.Ranks(t.Context(), q); err != nil || got.Status != rankcore.Updating || got.Users != nil {
-			t.Errorf("%v: %+v, %v, want updating: a hole would be a guess", q.Users, got, err)
+	for _, unknown := range []rankcore.UserID{"nobody", "never asked"} {
+		got, err := g.Ranks(t.Context(), ranksQuery(unknown, "abe"))
+		if err != nil || got.Status != rankcore.Stale || !got.Users[1].Known() || got.Users[1].Rank != 7 {
+			t.Fatalf("%s and abe: %+v, %v", unknown, got, err)
 		}
+		if st := got.Users[0]; st.User != unknown || st.Status != rankcore.Updating || st.Reason != rankcore.CoreDown {
+			t.Errorf("%s: %+v, want that nobody knows", unknown, st)
+		}
+		if got, err := g.Ranks(t.Context(), ranksQuery(unknown)); err != nil || got.Status != rankcore.Updating || got.Users != nil {
+			t.Errorf("%s alone: %+v, %v", unknown, got, err)
+		}
+	}
+}
+
+// What the core does not know of a partial batch, the last standings tell, and its age is the oldest one's.
+func TestPartialBatch(t *testing.T) {
+	core := newSickable()
+	g := NewGuard(Config{Source: core})
+	first, err := g.Ranks(t.Context(), ranksQuery("abe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := freshNow("all")
+	m.Status, m.Reason, m.AsOf = rankcore.Partial, rankcore.CoreSlow, m.AsOf.Add(time.Hour)
+	core.ranks = func(_ context.Context, q rankcore.RanksQuery) (*rankcore.Standings, error) {
+		batch := &rankcore.Standings{Meta: m, Users: make([]*rankcore.Standing, len(q.Users))}
+		for i, u := range q.Users {
+			batch.Users[i] = rankcore.Unknown(u, "all", m.Reason)
+		}
+		batch.Users[0] = &rankcore.Standing{Meta: m, User: q.Users[0], Rank: 3}
+		return batch, nil
+	}
+	for range 2 { // nor is what stands in taken for what the core told
+		got, err := g.Ranks(t.Context(), ranksQuery("bill", "abe", "cy"))
+		if err != nil || got.Status != rankcore.Partial || !got.AsOf.Equal(first.AsOf) {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		if bill, abe, cy := got.Users[0], got.Users[1], got.Users[2]; bill.Rank != 3 || abe.Rank != 7 || cy.Known() || bill.Meta != got.Meta || abe.Meta != got.Meta {
+			t.Errorf("bill %+v, abe %+v, cy %+v", bill, abe, cy)
+		}
+	}
+	got, err := g.Ranks(t.Context(), ranksQuery("bill", "cy"))
+	if err != nil || got.Status != rankcore.Partial || !got.AsOf.Equal(m.AsOf) {
+		t.Errorf("%+v, %v, want the age of what is known", got, err)
 	}
 }

@@ -142,9 +142,9 @@ func TestStartInAnOutage(t *testing.T) {
 		if err != nil || around.Reason != rankcore.FromSnapshot || users(around) != "b" {
 			t.Errorf("around: %+v, %v", around, err)
 		}
-		for status, list := range map[rankcore.Status][]rankcore.UserID{rankcore.Stale: {"b", "a", "b"}, rankcore.Updating: {"b", "nobody"}} {
+		for whole, list := range map[bool][]rankcore.UserID{true: {"b", "a", "b"}, false: {"b", "nobody"}} {
 			batch, err := g.Ranks(t.Context(), rankcore.RanksQuery{Board: daily, Season: "all", Users: list})
-			if err != nil || batch.Status != status || status == rankcore.Stale && batch.Users[0].Meta != batch.Meta {
+			if err != nil || batch.Status != rankcore.Stale || batch.Whole() != whole || batch.Users[0].Meta != batch.Meta {
 				t.Errorf("ranks of %v: %+v, %v", list, batch, err)
 			}
 		}

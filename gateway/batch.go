@@ -81,6 +81,10 @@ func (e *encoder) ranks(q *rankcore.RanksQuery, batch *rankcore.Standings) {
 				e.raw(`,"rank":null}`)
 				continue
 			}
+			if !s.Known() { // and not: has none
+				e.raw(`,"rank":null,"status":"updating"}`)
+				continue
+			}
 			e.standing(q.Board, s)
 			e.raw(`,"place":`)
 			e.int(int64(places[i]))

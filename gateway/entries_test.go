@@ -127,6 +127,16 @@ func TestRanksOfSeveral(t *testing.T) {
 		t.Errorf("%v", r.header)
 	}
 	e.call("POST", path, `{"users":["a"]}`, "If-None-Match", "*").want(200)
+	e.core.rank = func(s *rankcore.Standing) {
+		if s.User == "b" {
+			*s = *rankcore.Unknown(s.User, s.Season, rankcore.CoreDown)
+		}
+	}
+	if r := e.call("POST", path, `{"users":["b","nobody","d","a"]}`).want(200); !strings.Contains(r.body,
+		`"ranks":[{"user":"b","rank":null,"status":"updating"},{"user":"nobody","rank":null},{"user":"d",`) || !strings.Contains(r.body, `"place":2}`) {
+		t.Errorf("one of whom nothing is known: %s", r.body)
+	}
+	e.core.rank = nil
 	e.down = unavailable(rankcore.CoreSlow)
 	e.call("POST", path, `{"users":["a"]}`).want(200).field("status", "updating").field("ranks", "[]")
 	e.call("POST", path, `{"users":["a"]}`, "Prefer", "handling=strict").problem(notFresh)

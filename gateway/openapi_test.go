@@ -82,6 +82,13 @@ func TestAnswersAreAsInOpenAPI(t *testing.T) {
 			e.core.page = func(p *rankcore.Page) { p.Status, p.Reason = rankcore.Stale, rankcore.CoreSlow }
 			e.core.rank = func(s *rankcore.Standing) { s.Status, s.Reason = rankcore.Partial, rankcore.ShardRebuilding }
 		},
+		"some unknown": func() {
+			e.core.rank = func(s *rankcore.Standing) {
+				if s.User == "a b" {
+					*s = *rankcore.Unknown(s.User, s.Season, rankcore.CoreDown)
+				}
+			}
+		},
 		"updating": func() { e.down = unavailable(rankcore.CoreDown) },
 	}
 	for name, enter := range states {

@@ -65,7 +65,8 @@ func (c *Client) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.St
 		metaAnswer
 		Ranks []struct {
 			standingAnswer
-			Rank *int64
+			Rank   *int64
+			Status rankcore.Status
 		}
 	}
 	path := fmt.Sprintf("/v1/boards/%s/ranks?season=%s", q.Board.ID, url.QueryEscape(string(q.Season)))
@@ -74,6 +75,10 @@ func (c *Client) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.St
 	}
 	batch := &rankcore.Standings{Meta: got.meta(), Users: make([]*rankcore.Standing, len(got.Ranks))}
 	for i, r := range got.Ranks {
+		if r.Status == rankcore.Updating {
+			batch.Users[i] = rankcore.Unknown(r.User, q.Season, batch.Reason)
+			continue
+		}
 		if r.Rank == nil {
 			continue
 		}

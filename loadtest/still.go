@@ -101,6 +101,12 @@ func wrongBatch(b *rankcore.Standings, users []int) string {
 		if b.Users[at] == nil {
 			return fmt.Sprintf("%s is not ranked in a batch that is %s", stillUser(i), b.Status)
 		}
+		if !b.Users[at].Known() { // one may be unknown where others are known
+			if b.Status == rankcore.Fresh {
+				return "a batch is fresh, but " + string(stillUser(i)) + " is unknown"
+			}
+			continue
+		}
 		if wrong := wrongStanding(b.Users[at], i); wrong != "" {
 			return "in a batch " + wrong
 		}

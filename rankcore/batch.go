@@ -3,6 +3,7 @@ package rankcore
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,14 +20,27 @@ type RanksQuery struct {
 // While Updating there are no Users.
 type Standings struct {
 	Meta
-	Users []*Standing // in the order asked; nil where the user is not ranked. Their Meta is that of the batch
+	Users []*Standing // in the order asked; nil where the user is not ranked. Their Meta is that of the batch, or see Unknown
+}
+
+// Unknown stands in a batch for a user of whom nothing is known now, unlike of others: it is Updating by itself.
+func Unknown(u UserID, season SeasonID, why Reason) *Standing {
+	return &Standing{Meta: Meta{Season: season, Status: Updating, Reason: why}, User: u}
+}
+
+// Known reports whether the user's numbers mean something.
+func (s *Standing) Known() bool { return s != nil && s.Status != Updating }
+
+// Whole reports whether something is known of every user.
+func (s *Standings) Whole() bool {
+	return !slices.ContainsFunc(s.Users, func(st *Standing) bool { return st != nil && !st.Known() })
 }
 
 // With is the same batch with another Meta; s stays as it is.
 func (s *Standings) With(m Meta) *Standings {
 	batch := &Standings{Meta: m, Users: make([]*Standing, len(s.Users))}
 	for i, st := range s.Users {
-		if st != nil {
+		if batch.Users[i] = st; st.Known() {
 			batch.Users[i] = st.With(m)
 		}
 	}
@@ -34,17 +48,17 @@ func (s *Standings) With(m Meta) *Standings {
 }
 
 // Places are the places among those asked: 1 + the number of different users among them whose rank is better, so that
-// ties share a place where they share a rank. An unranked user has place 0.
+// ties share a place where they share a rank. A user who is not ranked, or of whom nothing is known, has place 0.
 func (s *Standings) Places(b *Board) []int {
 	asked := make(map[UserID]Entry, len(s.Users))
 	for _, st := range s.Users {
-		if st != nil {
+		if st.Known() {
 			asked[st.User] = Entry{User: st.User, Score: st.Score, Arrival: st.Arrival}
 		}
 	}
 	places := make([]int, len(s.Users))
 	for i, st := range s.Users {
-		if st == nil {
+		if !st.Known() {
 			continue
 		}
 		places[i] = 1

@@ -10,7 +10,8 @@ import (
 
 // Ranks answers where several users stand. Their shards tell their scores, which are placed among the segment
 // counts, at most the board's Freshness old. If some may stand in the head, the head is read as well, and their
-// scores again in the same reading of each shard: whoever stands in it is answered exactly.
+// scores again in the same reading of each shard: whoever stands in it is answered exactly. Of users whose shard does not
+// answer nothing is known, and the others are told.
 //
 // A count for each user over all shards would cost as much as reading thousands of rows.
 func (s *Store) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Standings, error) {
@@ -22,16 +23,19 @@ func (s *Store) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Sta
 	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
 	defer cancel()
 	b := newBatch(q, segments)
-	readings, err := s.readAll(ctx, s.reads, b.question(), b.shards)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range readings {
-		if err := b.take(b.shards[i], r, r.answers[1:]); err != nil {
-			return nil, unavailable(ctx, err)
+	for i, a := range s.read(ctx, s.reads, b.question(), b.shards) {
+		err := a.err
+		if err == nil {
+			err = b.take(b.shards[i], a.value, a.value.answers[1:])
+		}
+		if err != nil {
+			b.miss(ctx, b.shards[i], err)
 		}
 	}
-	if n := b.reach(); n > 0 && segments.meta.Status == rankcore.Fresh {
+	if len(b.away) == len(b.shards) {
+		return nil, b.away[b.shards[0]]
+	}
+	if n := b.reach(); n > 0 && b.meta.Status == rankcore.Fresh {
 		if err := s.readHead(ctx, b, n, begun); err != nil {
 			return nil, err
 		}
@@ -46,12 +50,13 @@ type batch struct {
 	shards   []int // of the users
 	byShard  map[int][]rankcore.UserID
 	own      map[rankcore.UserID]*ownScore // nil of users who are not ranked
+	away     map[int]error                 // shards that did not answer
 	head     *run                          // when it was read
 	meta     rankcore.Meta
 }
 
 func newBatch(q rankcore.RanksQuery, segments *aggregate) *batch {
-	b := &batch{RanksQuery: q, segments: segments, byShard: map[int][]rankcore.UserID{}, own: map[rankcore.UserID]*ownScore{}, meta: segments.meta}
+	b := &batch{RanksQuery: q, segments: segments, byShard: map[int][]rankcore.UserID{}, own: map[rankcore.UserID]*ownScore{}, away: map[int]error{}, meta: segments.meta}
 	for _, u := range q.Users {
 		shard := q.Board.Shard(u)
 		if list := b.byShard[shard]; !slices.Contains(list, u) {
@@ -82,6 +87,12 @@ func (b *batch) take(shard int, r reading, answers []any) error {
 		b.own[b.byShard[shard][i]] = own
 	}
 	return err
+}
+
+// miss notes that a shard did not answer: nothing is known of its users, and the batch is partial.
+func (b *batch) miss(ctx context.Context, shard int, why error) {
+	b.away[shard] = unavailable(ctx, why)
+	b.meta = partial(ctx, b.meta, why)
 }
 
 // reach is how far down the head must be read to hold every user who may stand in it; 0 when none does.
@@ -125,6 +136,10 @@ func (b *batch) standings() *rankcore.Standings {
 	list := make([]*rankcore.Standing, len(b.Users))
 	for i, u := range b.Users {
 		own := b.own[u]
+		if b.away[b.Board.Shard(u)] != nil {
+			list[i] = rankcore.Unknown(u, b.Season, b.meta.Reason)
+			continue
+		}
 		if own == nil {
 			continue
 		}
@@ -140,7 +155,7 @@ func (b *batch) standings() *rankcore.Standings {
 		list[i] = st
 	}
 	for _, st := range list {
-		if st != nil {
+		if st.Known() {
 			st.Meta = b.meta
 		}
 	}

@@ -123,9 +123,17 @@ func (o *outage) isPartial(since time.Time) {
 		o.tb.Errorf("one who is not ranked, on a shard that is away: %v, want that nobody knows", err)
 	}
 	o.listsArePartial(since)
-	batch, err := o.store.Ranks(o.tb.Context(), rankcore.RanksQuery{Board: o.board, Season: "all", Users: []rankcore.UserID{stays, o.someone(false, 990)}})
-	if err != nil || batch.Status != rankcore.Partial || batch.Users[1].Precision != rankcore.Approx {
-		o.tb.Errorf("batch: %+v, %v, want a partial one of estimates", batch, err)
+	q := rankcore.RanksQuery{Board: o.board, Season: "all", Users: []rankcore.UserID{stays, o.someone(false, 990), goes, o.someone(false, 5000)}}
+	batch, err := o.store.Ranks(o.tb.Context(), q)
+	if err != nil || batch.Status != rankcore.Partial || batch.Reason == "" || batch.Users[1].Precision != rankcore.Approx {
+		o.tb.Fatalf("batch: %+v, %v, want a partial one of estimates", batch, err)
+	}
+	if st := batch.Users[2]; st.Known() || st.User != goes || batch.Users[3] != nil {
+		o.tb.Errorf("in a batch, one whose shard is away: %+v, one who is not ranked: %+v", st, batch.Users[3])
+	}
+	q.Users = []rankcore.UserID{goes}
+	if batch, err := o.store.Ranks(o.tb.Context(), q); !errors.As(err, &not) {
+		o.tb.Errorf("batch of one whose shard is away: %+v, %v", batch, err)
 	}
 }
 
