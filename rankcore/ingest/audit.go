@@ -52,6 +52,7 @@ type Auditor struct {
 	index   AuditedIndex
 	pass    time.Duration
 	settle  time.Duration // settleWithin, but in tests
+	every   time.Duration // settleEvery, but in tests
 	share   time.Duration // auditShare, but in tests
 	log     *slog.Logger
 	metrics auditMetrics
@@ -67,7 +68,7 @@ func NewAuditor(cfg AuditorConfig) *Auditor {
 	}
 	return &Auditor{
 		owner: cfg.Log, stream: cfg.Log.stream, boards: cfg.Boards, leases: cfg.Leases, shards: cfg.Shards, index: cfg.Index, pass: cfg.Pass,
-		settle: settleWithin, share: auditShare, log: cfg.Logger, metrics: newAuditMetrics(cfg.Registerer),
+		settle: settleWithin, every: settleEvery, share: auditShare, log: cfg.Logger, metrics: newAuditMetrics(cfg.Registerer),
 	}
 }
 

@@ -100,7 +100,7 @@ func (v *verification) settle(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(settleEvery):
+		case <-time.After(v.a.every):
 		}
 		last := time.Now().After(end)
 		where := v.a.shards.Positions(ctx, v.board)
