@@ -62,6 +62,10 @@ faults: servers build ## the long form of the fault suite: hurt everything under
 import-npm: servers $(COUNTS) ## import 3.77 million real names into both stores and compare with a sort of the file
 	NPM_COUNTS=$(CURDIR)/$(COUNTS) go test -tags npm -run '^TestImportOfNPM' -v -count=1 -timeout 60m ./cmd/rankgate
 
+.PHONY: ranks
+ranks: servers ## ask for a million ranks of a million members with many ties through the count index, and compare with a sort
+	go test -tags million -run '^TestAMillionRanks' -v -count=1 -timeout 30m ./rankcore/redisstore
+
 $(COUNTS):
 	@mkdir -p .cache/npm
 	npm pack --silent download-counts@2.20260301.0 --pack-destination .cache/npm

@@ -47,6 +47,24 @@ type ShardHead struct {
 	Changed Position // the newest message that changed the season's scores there
 }
 
+// StretchQuery asks a count index about the members around a key: Back of them before those that have it, and Forth of
+// them behind. None behind End is wanted.
+type StretchQuery struct {
+	Board       BoardID
+	Season      SeasonID
+	Key, End    int64 // within ±MaxScore
+	Back, Forth int64 // Forth is at least 1
+}
+
+// Stretch is members between two keys, both included: those that were asked for and all who share a key with one of
+// them, or as many as there are. Each shard is as it was at some moment between the question and the answer.
+type Stretch struct {
+	First, Last         int64
+	Before, Rows, Total int64      // members with a smaller key than First, members of the stretch, and all
+	Version             Position   // the newest message that changed the season's scores
+	Changed             []Position // by shard
+}
+
 // SegmentCount is how many members stand in a segment of keys: SegmentOf the key. On a descending board it mirrors
 // the segment of the score, as keys mirror scores.
 type SegmentCount struct {

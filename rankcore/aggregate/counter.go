@@ -72,6 +72,16 @@ func (c *Counter) Head(ctx context.Context, q rankcore.HeadQuery) (h rankcore.He
 	return h, err
 }
 
+// Stretch tells between which keys the members around a key stand. It fails with rankcore.ErrNotCounted when nobody tells.
+func (c *Counter) Stretch(ctx context.Context, q rankcore.StretchQuery) (st rankcore.Stretch, err error) {
+	if c.own(q.Board) {
+		return c.cfg.Own.Stretch(ctx, q)
+	}
+	asked := question{kind: askStretch, season: q.Season, n: q.Key, end: q.End, back: q.Back, forth: q.Forth}
+	err = c.ask(ctx, q.Board, asked, func(r *reader) { st = r.stretch() })
+	return st, err
+}
+
 // Segments are the members of a season by segment. It fails with rankcore.ErrNotCounted when nobody tells.
 func (c *Counter) Segments(ctx context.Context, id rankcore.BoardID, season rankcore.SeasonID) (s rankcore.SegmentCounts, err error) {
 	if c.own(id) {

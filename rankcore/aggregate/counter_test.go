@@ -27,6 +27,9 @@ func TestACoreThatDoesNotCountIsAskedSeldom(t *testing.T) {
 			if _, err := counter.Head(t.Context(), rankcore.HeadQuery{Board: "power", Season: "all", Rows: 1}); !errors.Is(err, rankcore.ErrNotCounted) {
 				t.Fatal(err)
 			}
+			if _, err := counter.Stretch(t.Context(), rankcore.StretchQuery{Board: "power", Season: "all", Forth: 1}); !errors.Is(err, rankcore.ErrNotCounted) {
+				t.Fatal(err)
+			}
 			if _, err := counter.Segments(t.Context(), "power", "all"); !errors.Is(err, rankcore.ErrNotCounted) {
 				t.Fatal(err)
 			}
@@ -66,8 +69,10 @@ func TestGarbageIsNoQuestionAboutCounts(t *testing.T) {
 		nil,
 		{version},
 		[]byte(`{"v":1}`), make([]byte, maxQuestion+1),
-		encodeQuestion(question{kind: askSegments + 1, season: "all"}),
+		encodeQuestion(question{kind: askStretch + 1, season: "all"}),
 		encodeQuestion(question{kind: askAbove, season: "all", shard: power.Shards}),
+		encodeQuestion(question{kind: askStretch, season: "all", n: rankcore.MaxScore + 1, forth: 1}),
+		encodeQuestion(question{kind: askStretch, season: "all", forth: rankcore.MaxRows + 2}),
 		append(encodeQuestion(question{kind: askHead, season: "all"}), 0),
 	} {
 		if answer, err := s.count(s.boards["power"], asked); err == nil {

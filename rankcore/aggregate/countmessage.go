@@ -18,6 +18,7 @@ const (
 	askAbove    = 1
 	askHead     = 2
 	askSegments = 3
+	askStretch  = 4
 )
 
 // More answers to a question about counts than refused, which is that the core's index is not ready, and answered.
@@ -28,7 +29,7 @@ const (
 
 const (
 	maxSeasonName = 64
-	maxQuestion   = 128 // bytes: a season's name and four numbers
+	maxQuestion   = 160 // bytes: a season's name and seven numbers
 )
 
 // question is about one season. What its kind does not ask for is zero.
@@ -38,6 +39,8 @@ type question struct {
 	n       int64 // the key of a user, or how many members
 	shard   int   // the user's
 	changed rankcore.Position
+
+	end, back, forth int64 // of a stretch
 }
 
 func encodeQuestion(q question) []byte {
@@ -46,7 +49,13 @@ func encodeQuestion(q question) []byte {
 	to = append(to, q.season...)
 	to = binary.AppendVarint(to, q.n)
 	to = binary.AppendUvarint(to, uint64(q.shard))
-	return appendPosition(to, q.changed)
+	to = appendPosition(to, q.changed)
+	if q.kind == askStretch {
+		to = binary.AppendVarint(to, q.end)
+		to = binary.AppendUvarint(to, uint64(q.back))
+		to = binary.AppendUvarint(to, uint64(q.forth))
+	}
+	return to
 }
 
 func decodeQuestion(data []byte) (q question, err error) {
@@ -59,7 +68,16 @@ func decodeQuestion(data []byte) (q question, err error) {
 	q.n = r.varint()
 	shard := r.uvarint()
 	q.changed = r.position()
-	if r.garbled || len(r.rest) > 0 || q.kind < askAbove || q.kind > askSegments || len(q.season) > maxSeasonName || shard >= rankcore.MaxShards {
+	if q.kind == askStretch {
+		q.end, q.back, q.forth = r.varint(), r.count(), r.count()
+		for _, key := range [...]int64{q.n, q.end} {
+			r.garbled = r.garbled || !rankcore.Score(key).InRange()
+		}
+		for _, n := range [...]int64{q.back, q.forth} {
+			r.garbled = r.garbled || n > rankcore.MaxRows+1
+		}
+	}
+	if r.garbled || len(r.rest) > 0 || q.kind < askAbove || q.kind > askStretch || len(q.season) > maxSeasonName || shard >= rankcore.MaxShards {
 		return q, fmt.Errorf("a garbled question of kind %d", q.kind)
 	}
 	q.shard = int(shard)
@@ -73,6 +91,22 @@ func appendPosition(to []byte, p rankcore.Position) []byte {
 func (r *reader) position() rankcore.Position {
 	seq := r.uvarint()
 	return rankcore.Position{Seq: seq, Time: r.varint()}
+}
+
+func appendPositions(to []byte, list []rankcore.Position) []byte {
+	to = binary.AppendUvarint(to, uint64(len(list)))
+	for _, p := range list {
+		to = appendPosition(to, p)
+	}
+	return to
+}
+
+func (r *reader) positions() []rankcore.Position {
+	list := make([]rankcore.Position, r.length())
+	for i := range list {
+		list[i] = r.position()
+	}
+	return list
 }
 
 // count is a number of members.
@@ -98,13 +132,27 @@ func (r *reader) above() (a rankcore.Above) {
 	return a
 }
 
+func appendStretch(to []byte, st rankcore.Stretch) []byte {
+	to = binary.AppendVarint(to, st.First)
+	to = binary.AppendVarint(to, st.Last)
+	to = binary.AppendUvarint(to, uint64(st.Before))
+	to = binary.AppendUvarint(to, uint64(st.Rows))
+	to = binary.AppendUvarint(to, uint64(st.Total))
+	return appendPositions(appendPosition(to, st.Version), st.Changed)
+}
+
+func (r *reader) stretch() (st rankcore.Stretch) {
+	st.First, st.Last = r.varint(), r.varint()
+	st.Before, st.Rows, st.Total = r.count(), r.count(), r.count()
+	st.Version, st.Changed = r.position(), r.positions()
+	r.garbled = r.garbled || st.Before > st.Total || st.Rows > st.Total-st.Before
+	return st
+}
+
 func appendSegments(to []byte, c rankcore.SegmentCounts) []byte {
 	to = binary.AppendUvarint(to, uint64(c.Total))
 	to = appendPosition(to, c.Version)
-	to = binary.AppendUvarint(to, uint64(len(c.Changed)))
-	for _, p := range c.Changed {
-		to = appendPosition(to, p)
-	}
+	to = appendPositions(to, c.Changed)
 	to = binary.AppendUvarint(to, uint64(len(c.Segments)))
 	for _, g := range c.Segments {
 		to = binary.AppendVarint(to, int64(g.Segment))
@@ -116,10 +164,7 @@ func appendSegments(to []byte, c rankcore.SegmentCounts) []byte {
 // segments are counts that add up, of segments one after the other.
 func (r *reader) segments() (c rankcore.SegmentCounts) {
 	c.Total, c.Version = r.count(), r.position()
-	c.Changed = make([]rankcore.Position, r.length())
-	for i := range c.Changed {
-		c.Changed[i] = r.position()
-	}
+	c.Changed = r.positions()
 	c.Segments = make([]rankcore.SegmentCount, r.length())
 	left, last := c.Total, int64(math.MinInt32)-1
 	for i := range c.Segments {

@@ -18,10 +18,15 @@ var anyPosition = rapid.Custom(func(rt *rapid.T) rankcore.Position {
 func TestCountsCross(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		asked := question{
-			kind:   rapid.ByteRange(askAbove, askSegments).Draw(rt, "kind"),
+			kind:   rapid.ByteRange(askAbove, askStretch).Draw(rt, "kind"),
 			season: rankcore.SeasonID(rapid.StringN(0, 16, maxSeasonName).Draw(rt, "season")),
 			n:      rapid.Int64().Draw(rt, "n"), shard: rapid.IntRange(0, rankcore.MaxShards-1).Draw(rt, "shard"),
 			changed: anyPosition.Draw(rt, "changed"),
+		}
+		if asked.kind == askStretch {
+			key, rows := rapid.Int64Range(-rankcore.MaxScore, rankcore.MaxScore), rapid.Int64Range(0, rankcore.MaxRows+1)
+			asked.n, asked.end = key.Draw(rt, "key"), key.Draw(rt, "end")
+			asked.back, asked.forth = rows.Draw(rt, "back"), rows.Draw(rt, "forth")
 		}
 		whole := encodeQuestion(asked)
 		if got, err := decodeQuestion(whole); err != nil || got != asked {
@@ -44,6 +49,12 @@ func TestCountsCross(t *testing.T) {
 			head.Shards = append(head.Shards, s)
 		}
 		crosses(rt, appendHead(nil, head), head, (*reader).head)
+
+		stretch := rankcore.Stretch{
+			First: asked.n, Last: rapid.Int64().Draw(rt, "last"), Before: above.Before, Rows: above.Tied, Total: above.Total,
+			Version: above.Version, Changed: rapid.SliceOfN(anyPosition, 1, 8).Draw(rt, "changed by shard"),
+		}
+		crosses(rt, appendStretch(nil, stretch), stretch, (*reader).stretch)
 
 		segments := rankcore.SegmentCounts{Version: above.Version, Changed: rapid.SliceOfN(anyPosition, 1, 8).Draw(rt, "by shard"), Segments: []rankcore.SegmentCount{}}
 		for g := rankcore.Segment(-3000); g < 3000; g += rankcore.Segment(rapid.IntRange(1, 2000).Draw(rt, "next")) {
@@ -71,6 +82,7 @@ func FuzzDecodeQuestion(f *testing.F) {
 	f.Add(encodeQuestion(question{kind: askAbove, season: "all", n: -7, shard: 3, changed: rankcore.Position{Seq: 1, Time: 2}}))
 	f.Add(encodeQuestion(question{kind: askHead, season: "day:2026-11-30", n: 100}))
 	f.Add(encodeQuestion(question{kind: askSegments, season: "week:2026-11-30"}))
+	f.Add(encodeQuestion(question{kind: askStretch, season: "all", n: -7, end: 7, back: 1, forth: 100}))
 	f.Add([]byte{version, askAbove, 200, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		q, err := decodeQuestion(data)
@@ -86,6 +98,7 @@ func FuzzReadCounts(f *testing.F) {
 		Total: 3, Changed: make([]rankcore.Position, 2), Segments: []rankcore.SegmentCount{{Segment: -1, Members: 1}, {Segment: 9, Members: 2}},
 	}))
 	f.Add(appendHead([]byte{version, answered}, rankcore.Head{Last: 5, Shards: []rankcore.ShardHead{{Rows: 1, Members: 2}}}))
+	f.Add(appendStretch([]byte{version, answered}, rankcore.Stretch{Rows: 1, Total: 2, Changed: make([]rankcore.Position, 2)}))
 	f.Add([]byte{version, moved})
 	f.Add([]byte{version, answered, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -97,6 +110,10 @@ func FuzzReadCounts(f *testing.F) {
 		var h rankcore.Head
 		if err := c.read(data, func(r *reader) { h = r.head() }); err == nil && len(h.Shards) > len(data) {
 			t.Errorf("%x: %+v", data, h)
+		}
+		var st rankcore.Stretch
+		if err := c.read(data, func(r *reader) { st = r.stretch() }); err == nil && (st.Before < 0 || st.Rows < 0 || st.Total < st.Before+st.Rows) {
+			t.Errorf("%x: %+v", data, st)
 		}
 		var s rankcore.SegmentCounts
 		if err := c.read(data, func(r *reader) { s = r.segments() }); err != nil {

@@ -16,6 +16,7 @@ import (
 type Index interface {
 	Above(ctx context.Context, q rankcore.AboveQuery) (rankcore.Above, error)
 	Head(ctx context.Context, q rankcore.HeadQuery) (rankcore.Head, error)
+	Stretch(ctx context.Context, q rankcore.StretchQuery) (rankcore.Stretch, error)
 	Segments(ctx context.Context, board rankcore.BoardID, season rankcore.SeasonID) (rankcore.SegmentCounts, error)
 	// Ready reports whether questions about the board can be answered now.
 	Ready(board rankcore.BoardID) bool
@@ -92,6 +93,11 @@ func countOf(ctx context.Context, index Index, b *rankcore.Board, q question) ([
 	case askHead:
 		h, err := index.Head(ctx, rankcore.HeadQuery{Board: b.ID, Season: q.season, Rows: q.n})
 		return appendHead(to, h), err
+	case askStretch:
+		st, err := index.Stretch(ctx, rankcore.StretchQuery{
+			Board: b.ID, Season: q.season, Key: q.n, End: q.end, Back: q.back, Forth: q.forth,
+		})
+		return appendStretch(to, st), err
 	default:
 		c, err := index.Segments(ctx, b.ID, q.season)
 		return appendSegments(to, c), err

@@ -1,6 +1,7 @@
 package countindex
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -156,16 +157,19 @@ func (b *board) above(q rankcore.AboveQuery, asked uint64, now time.Time) (a ran
 	return a, counted, nil
 }
 
+// made reports whether every shard has taken in something of the log.
+func (b *board) made() bool {
+	return !slices.ContainsFunc(b.parts, func(p part) bool { return p.at.IsNone() })
+}
+
 func (b *board) head(q rankcore.HeadQuery, asked uint64, now time.Time) (h rankcore.Head, v verdict, news <-chan struct{}) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	if v = b.certain(q.Season, asked, now); v != counted {
 		return h, v, b.news
 	}
-	for i := range b.parts {
-		if b.parts[i].at.IsNone() { // it is still to be made
-			return h, notCounted, b.news
-		}
+	if !b.made() {
+		return h, notCounted, b.news
 	}
 	h.Last, h.Shards = rankcore.MaxScore, make([]rankcore.ShardHead, b.Shards)
 	s := b.seasons[q.Season]

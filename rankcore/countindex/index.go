@@ -119,6 +119,15 @@ func (x *Index) Head(ctx context.Context, q rankcore.HeadQuery) (h rankcore.Head
 	return h, err
 }
 
+// Stretch tells between which keys the members around a key stand. Like Above it waits for steps under way.
+func (x *Index) Stretch(ctx context.Context, q rankcore.StretchQuery) (st rankcore.Stretch, err error) {
+	err = x.settle(ctx, q.Board, func(b *board, asked uint64) (v verdict, news <-chan struct{}) {
+		st, v, news = b.stretch(q, asked, time.Now())
+		return v, news
+	})
+	return st, err
+}
+
 // Segments are the members of a season by segment. Like Above it waits for steps under way.
 func (x *Index) Segments(ctx context.Context, id rankcore.BoardID, season rankcore.SeasonID) (c rankcore.SegmentCounts, err error) {
 	err = x.settle(ctx, id, func(b *board, asked uint64) (v verdict, news <-chan struct{}) {

@@ -25,6 +25,7 @@ func (s *Store) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Sta
 	b := newBatch(q, segments)
 	for i, a := range s.read(ctx, s.reads, b.question(), b.shards) {
 		err := a.err
+		b.readings = append(b.readings, a.value)
 		if err == nil {
 			err = b.take(b.shards[i], a.value, a.value.answers[1:])
 		}
@@ -47,7 +48,8 @@ func (s *Store) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Sta
 type batch struct {
 	rankcore.RanksQuery
 	segments *aggregate
-	shards   []int // of the users
+	shards   []int     // of the users
+	readings []reading // of these shards
 	byShard  map[int][]rankcore.UserID
 	own      map[rankcore.UserID]*ownScore // nil of users who are not ranked
 	away     map[int]error                 // shards that did not answer
@@ -109,8 +111,13 @@ func (b *batch) reach() int {
 	return int(min(deepest, int64(b.Board.Head)))
 }
 
-// readHead reads the first n rows and all scores anew. Without the head, which needs every shard, the batch is partial.
+// readHead reads the first n rows, and all scores anew unless the counter knows that they still hold. Without the head,
+// which needs every shard, the batch is partial.
 func (s *Store) readHead(ctx context.Context, b *batch, n int, begun time.Time) error {
+	if r := s.headCounted(ctx, b, n); r != nil {
+		b.head, b.meta = r, r.meta(begun)
+		return nil
+	}
 	r := newRun("scores", b.Board, b.Season, rankcore.StartGap, n)
 	r.besides = b.ask
 	r.edgeOf = func(r *run) (int64, bool) { // where the last row's tie ends
@@ -130,6 +137,32 @@ func (s *Store) readHead(ctx context.Context, b *batch, n int, begun time.Time) 
 	}
 	b.head, b.meta = r, r.meta(begun)
 	return nil
+}
+
+// headCounted reads the first n rows from the shards in which the counter knows them. It is nil where the counter does not
+// know, or when a shard has changed since the scores were read.
+func (s *Store) headCounted(ctx context.Context, b *batch, n int) *run {
+	r := s.firstCounted(ctx, b.Board, b.Season, n)
+	if r == nil || len(r.behind) == 0 {
+		return nil
+	}
+	end := r.order.Key(r.behind[len(r.behind)-1].Score)
+	tie, err := s.counter.Stretch(ctx, rankcore.StretchQuery{Board: b.Board.ID, Season: b.Season, Key: end, End: end, Forth: 1})
+	if err != nil || len(tie.Changed) != len(r.slices) {
+		return nil
+	}
+	for shard, changed := range tie.Changed {
+		if r.slices[shard].changed != changed {
+			return nil
+		}
+	}
+	for i, shard := range b.shards {
+		if b.readings[i].changed != tie.Changed[shard] {
+			return nil
+		}
+	}
+	r.below = tie.Before + tie.Rows
+	return r
 }
 
 func (b *batch) standings() *rankcore.Standings {

@@ -17,6 +17,9 @@ type Counter interface {
 	Above(ctx context.Context, q rankcore.AboveQuery) (rankcore.Above, error)
 	// Head tells where the first members of a season stand, as shards were between the question and the answer.
 	Head(ctx context.Context, q rankcore.HeadQuery) (rankcore.Head, error)
+	// Stretch tells between which keys the members around a key stand, and how many do, as shards were between the
+	// question and the answer.
+	Stretch(ctx context.Context, q rankcore.StretchQuery) (rankcore.Stretch, error)
 	// Segments are the members by segment, as shards were between the question and the answer.
 	Segments(ctx context.Context, board rankcore.BoardID, season rankcore.SeasonID) (rankcore.SegmentCounts, error)
 }
@@ -30,6 +33,10 @@ func (noCounter) Above(context.Context, rankcore.AboveQuery) (rankcore.Above, er
 
 func (noCounter) Head(context.Context, rankcore.HeadQuery) (rankcore.Head, error) {
 	return rankcore.Head{}, rankcore.ErrNotCounted
+}
+
+func (noCounter) Stretch(context.Context, rankcore.StretchQuery) (rankcore.Stretch, error) {
+	return rankcore.Stretch{}, rankcore.ErrNotCounted
 }
 
 func (noCounter) Segments(context.Context, rankcore.BoardID, rankcore.SeasonID) (rankcore.SegmentCounts, error) {

@@ -2,6 +2,8 @@ package redisstore
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"rankgate/rankcore"
 )
@@ -28,7 +30,10 @@ func (s *Store) firstCounted(ctx context.Context, b *rankcore.Board, season rank
 	r.last = head.Last
 	ask := allShards(b)
 	if len(head.Shards) == b.Shards {
-		ask = r.takeHead(head)
+		var ok bool
+		if ask, ok = s.takeHead(ctx, r, head); !ok {
+			return nil
+		}
 	}
 	if s.gather(ctx, r, ask) != nil || !r.enough() {
 		return nil
@@ -36,16 +41,40 @@ func (s *Store) firstCounted(ctx context.Context, b *rankcore.Board, season rank
 	return r
 }
 
-// takeHead takes the counter's word for shards without rows, and returns the others.
-func (r *run) takeHead(head rankcore.Head) (ask []int) {
-	most := int64(0)
+// takeHead takes the counter's word for shards without rows, and asks the others for the rows that it knows of. It returns
+// those of which this is not enough, as they have changed since, or have other rows than they should; it is not ok when
+// one does not answer.
+func (s *Store) takeHead(ctx context.Context, r *run, head rankcore.Head) (ask []int, ok bool) {
+	var asked []told
+	most, sum := int64(0), int64(0)
 	for shard, part := range head.Shards {
 		if part.Rows > 0 {
-			ask, most = append(ask, shard), max(most, part.Rows)
+			asked = append(asked, told{shard: shard, changed: part.Changed})
+			most, sum = max(most, part.Rows), sum+part.Rows
 			continue
 		}
 		r.slices[shard] = slice{reading: reading{members: part.Members, changed: part.Changed}, forth: rows{all: true}}
 	}
-	r.forth = int(min(most+1, int64(r.wantForth))) // one more tells that there are no more
-	return ask
+	share := min(most, int64(r.wantForth))
+	if sum > 2*int64(r.wantForth) { // the last tie is long
+		share = min(share, int64(shareOf(r.wantForth, len(asked))))
+	}
+	r.forth = int(share) + 1 // one more tells that there are no more
+	for i := range asked {
+		asked[i].most = int(min(share, head.Shards[asked[i].shard].Rows)) + 1
+	}
+	for i, a := range s.readTold(ctx, r.board, r.season, &r.about, asked) {
+		shard := asked[i].shard
+		part := head.Shards[shard]
+		if a.err != nil && !errors.Is(a.err, errChanged) {
+			return nil, false
+		}
+		if a.err != nil || int64(len(a.value.list)) != min(int64(asked[i].most), part.Rows) {
+			ask = append(ask, shard)
+			continue
+		}
+		r.slices[shard] = slice{reading: reading{members: part.Members, changed: part.Changed}, forth: a.value}
+		s.lastRows.saw(seasonKey{r.board.ID, r.season}, shard, part.Changed, time.Now())
+	}
+	return ask, true
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"regexp"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -46,6 +48,16 @@ func (f *followed) Rank(ctx context.Context, q rankcore.RankQuery) (*rankcore.St
 func (f *followed) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
 	f.await(q.Board)
 	return f.Store.Top(ctx, q)
+}
+
+func (f *followed) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, error) {
+	f.await(q.Board)
+	return f.Store.Rows(ctx, q)
+}
+
+func (f *followed) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Standings, error) {
+	f.await(q.Board)
+	return f.Store.Ranks(ctx, q)
 }
 
 // indexed is a store with a count index of its own. It runs until the test ends.
@@ -143,7 +155,9 @@ func TestIndexAgreesWithShards(t *testing.T) {
 		n++
 		b := board(rankcore.BoardID(fmt.Sprint("agree-", n)))
 		b.Order = rapid.SampledFrom([]rankcore.Order{rankcore.Desc, rankcore.Asc}).Draw(rt, "order")
+		b.Ties = rapid.SampledFrom([]rankcore.Ties{rankcore.TiesShared, rankcore.TiesFirst}).Draw(rt, "ties")
 		b.Shards = rapid.SampledFrom([]int{1, 4, 16}).Draw(rt, "shards")
+		b.Head = rapid.SampledFrom([]int{3, 1000}).Draw(rt, "head")
 		b.Seasons = []rankcore.SeasonKind{rankcore.All, rankcore.Day}
 		b.Keep = map[rankcore.SeasonKind]time.Duration{rankcore.Day: time.Hour}
 		b.Freshness = time.Nanosecond
@@ -205,14 +219,110 @@ func TestIndexAgreesWithShards(t *testing.T) {
 				if err1 != nil || err2 != nil || fmt.Sprint(got.Entries) != fmt.Sprint(want.Entries) || got.Total != want.Total {
 					rt.Fatalf("top %d of %s: %+v, %v\nby the shards: %+v, %v", limit, season, got, err2, want, err1)
 				}
+				x.agreesOnRows(rt, plain, anyRows(rt, b, season, w.at))
+				x.agreesOnBatch(rt, plain, b, season)
 			}
 		}
 	})
 }
 
-// TestIndexedRankIsTrueOfSomeInstant: while steps go on, an exact rank is one that the user had, with everybody's
-// scores as they were, between the question and the answer.
-func TestIndexedRankIsTrueOfSomeInstant(t *testing.T) {
+// anyRows asks for a page from anywhere, or for neighbours.
+func anyRows(rt *rapid.T, b *rankcore.Board, season rankcore.SeasonID, at rankcore.Position) rankcore.RowsQuery {
+	q := rankcore.RowsQuery{Board: b, Season: season, Limit: rapid.IntRange(1, 20).Draw(rt, "rows")}
+	score := rapid.Custom(func(rt *rapid.T) rankcore.Score {
+		return rankcore.Score(rapid.SampledFrom([]int64{-rankcore.MaxScore, -5_000_000, -1, 0, 1, 2, 3, 100, 101, rankcore.MaxScore}).Draw(rt, "score"))
+	})
+	switch rapid.IntRange(0, 4).Draw(rt, "kind of page") {
+	case 0:
+	case 1:
+		q.Around = user(rapid.IntRange(0, 40).Draw(rt, "around"))
+	case 2:
+		q.Within = rankcore.Between(score.Draw(rt, "from"), score.Draw(rt, "to"))
+	default:
+		q.After = rankcore.Place{Score: score.Draw(rt, "after"), User: user(rapid.IntRange(0, 40).Draw(rt, "whom"))}
+		if b.Ties == rankcore.TiesFirst {
+			q.After.Arrival = b.Arrival(monday, at.Seq*1000-uint64(rapid.IntRange(0, 3000).Draw(rt, "arrival")), 1)
+		}
+	}
+	return q
+}
+
+// agreesOnRows asks the store with an index and one without.
+func (x *indexed) agreesOnRows(rt *rapid.T, plain *redisstore.Store, q rankcore.RowsQuery) {
+	want, err1 := plain.Rows(x.tb.Context(), q)
+	got, err2 := x.Store.Rows(x.tb.Context(), q)
+	if errors.Is(err1, rankcore.ErrNotRanked) && errors.Is(err2, rankcore.ErrNotRanked) {
+		return
+	}
+	if err1 != nil || err2 != nil || fmt.Sprint(got.Entries) != fmt.Sprint(want.Entries) || got.Total != want.Total || got.More != want.More || got.Version != want.Version {
+		rt.Fatalf("%+v: %+v, %v\nby the shards: %+v, %v", q, got, err2, want, err1)
+	}
+}
+
+// agreesOnBatch asks both for the ranks of users some of whom stand in the head.
+func (x *indexed) agreesOnBatch(rt *rapid.T, plain *redisstore.Store, b *rankcore.Board, season rankcore.SeasonID) {
+	q := rankcore.RanksQuery{Board: b, Season: season}
+	for range rapid.IntRange(1, 5).Draw(rt, "batch") {
+		q.Users = append(q.Users, user(rapid.IntRange(0, 40).Draw(rt, "one of many")))
+	}
+	want, err1 := plain.Ranks(x.tb.Context(), q)
+	got, err2 := x.Store.Ranks(x.tb.Context(), q)
+	if err1 != nil || err2 != nil || got.Total != want.Total || got.Version != want.Version {
+		rt.Fatalf("%v: %+v, %v\nby the shards: %+v, %v", q.Users, got, err2, want, err1)
+	}
+	for i := range q.Users {
+		one, other := got.Users[i], want.Users[i]
+		if (one == nil) != (other == nil) || one != nil && (one.Rank != other.Rank || one.Tied != other.Tied || one.Precision != other.Precision || one.Percentile != other.Percentile) {
+			rt.Fatalf("%s: %+v\nby the shards: %+v", q.Users[i], one, other)
+		}
+	}
+}
+
+// TestRowsByTheIndexAreAskedForAlone: with an index, pages, neighbours and batches cost Redis no counts, however deep.
+func TestRowsByTheIndexAreAskedForAlone(t *testing.T) {
+	server := servers.Redis(t)
+	b := board("alone")
+	b.Shards = 16
+	x := openIndexed(t, server.URL, b)
+	w := newWriter(t, x.Store, b)
+	w.to = x
+	w.fill(20_000)
+	x.ready(b)
+	server.Do("CONFIG", "RESETSTAT")
+	far, first := rankcore.Place{Score: 500_000, User: user(7)}, rankcore.UserID("")
+	for _, q := range []rankcore.RowsQuery{{Limit: 50}, {Limit: 50, After: far}, {Limit: 50, Within: rankcore.Between(0, 10_000)}, {Limit: 11, Around: user(7)}} {
+		q.Board, q.Season = b, "all"
+		if page, err := x.Rows(t.Context(), q); err != nil || len(page.Entries) != q.Limit {
+			t.Fatalf("%+v: %+v, %v", q, page, err)
+		} else if first == "" {
+			first = page.Entries[0].User
+		}
+	}
+	batch, err := x.Ranks(t.Context(), rankcore.RanksQuery{Board: b, Season: "all", Users: []rankcore.UserID{user(7), first}})
+	if err != nil || batch.Users[0].Precision != rankcore.Approx || batch.Users[1].Rank != 1 {
+		t.Fatalf("%+v, %v", batch, err)
+	}
+	if n := calls(server, "zcount"); n > 0 {
+		t.Errorf("%d ranges were counted", n)
+	}
+	if n := calls(server, "zcard"); n > 3 { // of the users' own shards, when their scores are read
+		t.Errorf("members of %d shards were counted", n)
+	}
+}
+
+// calls is how often a Redis was given a command.
+func calls(r *servers.RedisServer, command string) (n int) {
+	stats, _ := r.Do("INFO", "commandstats").(string)
+	if m := regexp.MustCompile(`cmdstat_` + command + `:calls=(\d+)`).FindStringSubmatch(stats); m != nil {
+		_, _ = fmt.Sscan(m[1], &n)
+	}
+	return n
+}
+
+// TestIndexedAnswersAreTrueOfSomeInstant: while steps go on, an exact rank is one that the user had, and a page or a
+// user's neighbours are those that there were, with everybody's scores as they were between the question and the answer.
+// Where shards changed so often that they were asked themselves, each page shows each shard at a moment of its own.
+func TestIndexedAnswersAreTrueOfSomeInstant(t *testing.T) {
 	server := servers.Redis(t)
 	b := board("instant")
 	b.Shards = 4
@@ -265,7 +375,7 @@ func TestIndexedRankIsTrueOfSomeInstant(t *testing.T) {
 		step(rnd, w.at.Seq+1+seq)
 	}
 	x.ready(b)
-	var answers, byIndex int
+	var answers, byIndex, pages int
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -282,7 +392,20 @@ func TestIndexedRankIsTrueOfSomeInstant(t *testing.T) {
 		default:
 		}
 		u, began := user(asking.IntN(users)), time.Now()
-		st, err := x.Store.Rank(t.Context(), rankcore.RankQuery{Board: b, Season: "all", User: u, Precision: rankcore.Exact})
+		var st *rankcore.Standing
+		var page *rankcore.Page
+		var err error
+		q, counts := rankcore.RowsQuery{Board: b, Season: "all", Limit: 1 + asking.IntN(12)}, calls(server, "zcount")
+		switch asking.IntN(4) {
+		case 0:
+			q.Around = u
+			page, err = x.Store.Rows(t.Context(), q)
+		case 1:
+			q.After = rankcore.Place{Score: rankcore.Score(asking.IntN(20)), User: u}
+			page, err = x.Store.Rows(t.Context(), q)
+		default:
+			st, err = x.Store.Rank(t.Context(), rankcore.RankQuery{Board: b, Season: "all", User: u, Precision: rankcore.Exact})
+		}
 		ended := time.Now()
 		if errors.Is(err, rankcore.ErrNotRanked) {
 			continue
@@ -291,6 +414,12 @@ func TestIndexedRankIsTrueOfSomeInstant(t *testing.T) {
 			t.Fatal(err)
 		}
 		answers++
+		if page != nil {
+			if calls(server, "zcount") != counts {
+				continue
+			}
+			pages++
+		}
 		mu.Lock()
 		possible, seen := false, 0
 		for _, s := range history {
@@ -298,20 +427,46 @@ func TestIndexedRankIsTrueOfSomeInstant(t *testing.T) {
 				continue
 			}
 			seen++
-			possible = possible || s.scores[u] == st.Score && truth(b.Order, s.scores, u, st.Score) == st.Rank && int64(len(s.scores)) == st.Total
+			if page != nil {
+				possible = possible || int64(len(s.scores)) == page.Total && slices.Equal(rowsOf(b, s.scores, q), page.Entries)
+			} else {
+				possible = possible || s.scores[u] == st.Score && truth(b.Order, s.scores, u, st.Score) == st.Rank && int64(len(s.scores)) == st.Total
+			}
 		}
 		mu.Unlock()
 		if !possible {
-			t.Fatalf("%s: %+v is none of the %d states there can have been", u, st, seen)
+			t.Fatalf("%s: %+v, %+v is none of the %d states there can have been", u, st, page, seen)
 		}
 		if x.index.Ready(b.ID) {
 			byIndex++
 		}
 	}
-	t.Logf("%d answers, %d while the index was ready", answers, byIndex)
-	if byIndex == 0 {
+	t.Logf("%d answers, %d while the index was ready, %d pages by it", answers, byIndex, pages)
+	if byIndex == 0 || pages == 0 {
 		t.Error("the index answered nothing")
 	}
+}
+
+// rowsOf are the rows that q asks for, where these are all scores.
+func rowsOf(b *rankcore.Board, scores map[rankcore.UserID]rankcore.Score, q rankcore.RowsQuery) []rankcore.Entry {
+	rows := make([]rankcore.Entry, 0, len(scores))
+	for u, score := range scores {
+		rows = append(rows, rankcore.Entry{User: u, Score: score})
+	}
+	slices.SortFunc(rows, b.Order.Compare)
+	b.Ties.SetRanks(rows, 0, 0)
+	from := 0
+	if q.Around != "" {
+		at := slices.IndexFunc(rows, func(e rankcore.Entry) bool { return e.User == q.Around })
+		from = max(min(at-q.Limit/2, len(rows)-q.Limit), 0)
+	} else {
+		place := rankcore.Entry{User: q.After.User, Score: q.After.Score}
+		from, _ = slices.BinarySearchFunc(rows, place, b.Order.Compare)
+		if from < len(rows) && rows[from] == (rankcore.Entry{Rank: rows[from].Rank, User: place.User, Score: place.Score}) {
+			from++
+		}
+	}
+	return rows[from:min(from+q.Limit, len(rows))]
 }
 
 // TestIndexWaitsForStepsUnderWay: a step that has happened, and whose answer has not come yet, is in every answer to

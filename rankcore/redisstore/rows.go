@@ -57,10 +57,16 @@ func (s *Store) first(ctx context.Context, b *rankcore.Board, season rankcore.Se
 // are known as far as the page goes.
 func (s *Store) Rows(ctx context.Context, q rankcore.RowsQuery) (*rankcore.Page, error) {
 	begun := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 2*s.readTimeout) // as in Top
 	defer cancel()
 	if q.Around != "" {
+		if page, err := s.aroundCounted(ctx, q, begun); page != nil || err != nil {
+			return page, err
+		}
 		return s.around(ctx, q, begun)
+	}
+	if page := s.rowsCounted(ctx, q, begun); page != nil {
+		return page, nil
 	}
 	r := newRun("rows", q.Board, q.Season, q.Gap(), q.Limit+1) // one more tells whether there are more
 	_, r.last = q.Board.Order.Keys(q.Within)
