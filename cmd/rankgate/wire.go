@@ -218,15 +218,15 @@ func (e *edge) wireFace(face *gateway.Config, oplog *ingest.Log, store coreStore
 	snapshots := degrade.OpenSnapshots(degrade.SnapshotsConfig{
 		Dir: snapshotsDir(e.cfg), Boards: e.cfg.Boards, Logger: e.log, Registerer: e.reg,
 	})
-	guard := degrade.NewGuard(degrade.Config{
-		Source: e.shared(store, casts), Concurrency: e.cfg.Limits.CoreConcurrency, Snapshots: snapshots, Logger: e.log, Registerer: e.reg,
-	})
-	e.add("snapshots", func(ctx context.Context) error { return snapshots.Run(ctx, guard) })
 	heard := &evictor{}                      // the listener tells the tier, and the tier asks the listener
 	floors, _ := store.(invalidation.Floors) // shards in this process go back only with the process
 	listener := invalidation.NewListener(invalidation.ListenerConfig{
 		Conn: casts, Boards: e.cfg.Boards, Evictor: heard, Floors: floors, Logger: e.log, Registerer: e.reg,
 	})
+	guard := degrade.NewGuard(degrade.Config{
+		Source: e.shared(store, casts, listener), Concurrency: e.cfg.Limits.CoreConcurrency, Snapshots: snapshots, Logger: e.log, Registerer: e.reg,
+	})
+	e.add("snapshots", func(ctx context.Context) error { return snapshots.Run(ctx, guard) })
 	tier, err := cachetier.New(cachetier.Config{
 		Source: guard, Progress: listener, MaxBytes: e.cfg.Cache.MaxBytes, Logger: e.log, Registerer: e.reg,
 	})
@@ -245,12 +245,12 @@ func (e *edge) wireFace(face *gateway.Config, oplog *ingest.Log, store coreStore
 }
 
 // shared is the store, with what one core reads for all gateways taken from there.
-func (e *edge) shared(store rankcore.Reader, casts *nats.Conn) rankcore.Reader {
+func (e *edge) shared(store rankcore.Reader, casts *nats.Conn, progress aggregate.Progress) rankcore.Reader {
 	if alone(e.cfg) {
 		return store
 	}
 	return aggregate.NewClient(aggregate.ClientConfig{
-		Conn: casts, Boards: e.cfg.Boards, Shards: shardsOf(e.cfg), Source: store, Logger: e.log, Registerer: e.reg,
+		Conn: casts, Boards: e.cfg.Boards, Shards: shardsOf(e.cfg), Source: store, Progress: progress, Logger: e.log, Registerer: e.reg,
 	})
 }
 

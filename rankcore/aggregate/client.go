@@ -2,9 +2,11 @@ package aggregate
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -23,27 +25,34 @@ type ClientConfig struct {
 	Boards     []*rankcore.Board
 	Shards     string                // names the shards, as at the server
 	Source     rankcore.Reader       // the shards: for everything else, and when the core does not answer
+	Progress   Progress              // nil: nothing is known, and rows are called fresh only for whom they were read
+	Every      time.Duration         // as at the server; 0: DefaultEvery
 	Registerer prometheus.Registerer // nil: no metrics
 	Logger     *slog.Logger          // nil: silent
 }
 
 // Client is a Reader that takes the first rows of a board from the core that applies it, and everything else from its
-// source; those rows as well when the core does not answer, or has only older ones. Safe for concurrent use.
+// source; those rows as well, though seldom, when the core does not answer, or has only older ones. Safe for concurrent use.
 type Client struct {
 	rankcore.Reader
-	conn    *nats.Conn
-	shards  string
-	log     *slog.Logger
-	metrics *clientMetrics
-	boards  map[rankcore.BoardID]*asked // fixed
+	conn     *nats.Conn
+	id       string // of this process
+	shards   string
+	progress Progress
+	every    time.Duration
+	log      *slog.Logger
+	metrics  *clientMetrics
+	boards   map[rankcore.BoardID]*asked // fixed
 }
 
 // asked is what a client knows of one board.
 type asked struct {
-	rest rest
+	rest    rest
+	sharing atomic.Int64 // gateways that ask the core, this one included, as it last told; 0: it never did
 
-	mu   sync.Mutex // guards seen
+	mu   sync.Mutex // guards seen and own
 	seen map[rankcore.SeasonID]sighting
+	own  map[rankcore.SeasonID]*own
 }
 
 // sighting is what was last answered of a season here.
@@ -58,12 +67,16 @@ func NewClient(cfg ClientConfig) *Client {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Every <= 0 {
+		cfg.Every = DefaultEvery
+	}
 	c := &Client{
-		Reader: cfg.Source, conn: cfg.Conn, shards: cfg.Shards, log: cfg.Logger, metrics: newClientMetrics(cfg.Registerer),
+		Reader: cfg.Source, conn: cfg.Conn, id: rand.Text(), shards: cfg.Shards, progress: cfg.Progress, every: cfg.Every,
+		log: cfg.Logger, metrics: newClientMetrics(cfg.Registerer),
 		boards: make(map[rankcore.BoardID]*asked, len(cfg.Boards)),
 	}
 	for _, b := range cfg.Boards {
-		c.boards[b.ID] = &asked{seen: map[rankcore.SeasonID]sighting{}}
+		c.boards[b.ID] = &asked{seen: map[rankcore.SeasonID]sighting{}, own: map[rankcore.SeasonID]*own{}}
 	}
 	return c
 }
@@ -74,6 +87,7 @@ func (c *Client) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, 
 	b := c.boards[q.Board.ID]
 	switch {
 	case b == nil || q.Offset+max(q.Limit, 0) > q.Board.Head:
+		return c.Reader.Top(ctx, q)
 	case b.rest.resting(began):
 		c.metrics.resting.Inc()
 	default:
@@ -86,11 +100,7 @@ func (c *Client) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, 
 		}
 		c.log.Debug("the core does not answer; the shards are read", "board", q.Board.ID, "because", err)
 	}
-	page, err := c.Reader.Top(ctx, q)
-	if err == nil && b != nil {
-		b.saw(q.Season, page.Version, page.AsOf)
-	}
-	return page, err
+	return c.own(ctx, b, q)
 }
 
 // errOlder: the core's rows are older than what may be answered, or than what was.
@@ -101,7 +111,7 @@ func (c *Client) ask(ctx context.Context, b *asked, q rankcore.TopQuery, began t
 	if q.Limit > 0 {
 		rows = q.Offset + q.Limit
 	}
-	r := request{V: version, Season: string(q.Season), Rows: rows}
+	r := request{V: version, Asker: c.id, Season: string(q.Season), Rows: rows}
 	if since := b.since(q); !since.IsZero() {
 		// The core counts back from when it is asked, which is later than now: what it has is then no older than since.
 		within := max(began.Sub(since), 0).Nanoseconds()
@@ -114,12 +124,12 @@ func (c *Client) ask(ctx context.Context, b *asked, q rankcore.TopQuery, began t
 	case err == nil:
 	case errors.Is(err, nats.ErrNoResponders):
 		c.metrics.unheard.Inc()
-		b.rest.unanswered(false)
+		b.rest.unanswered(false, 0)
 		return nil, err
 	default:
 		c.metrics.late.Inc()
 		if ctx.Err() == nil { // or it was the asker who left
-			b.rest.unanswered(true)
+			b.rest.unanswered(true, c.share(b))
 		}
 		return nil, err
 	}
@@ -129,6 +139,7 @@ func (c *Client) ask(ctx context.Context, b *asked, q rankcore.TopQuery, began t
 		c.metrics.refused.Inc()
 		return nil, err
 	}
+	b.sharing.Store(h.sharing)
 	// The rows were true at asOf or later, by as much as question and answer were on their way.
 	asOf, now := began.Add(-h.age), time.Now()
 	way := max(now.Sub(began)-max(h.took, 0), 0)

@@ -108,16 +108,16 @@ func (c *Counter) ask(ctx context.Context, id rankcore.BoardID, q question, take
 	case err == nil:
 		rest.answered()
 		if err = c.read(m.Data, take); errors.Is(err, errRefused) || errors.Is(err, errGarbled) {
-			rest.unanswered(false)
+			rest.unanswered(false, 0)
 		}
 	case ctx.Err() != nil: // it was the asker who left
 		return ctx.Err()
 	case errors.Is(err, nats.ErrNoResponders):
 		c.metrics.unheard.Inc()
-		rest.unanswered(false)
+		rest.unanswered(false, 0)
 	default:
 		c.metrics.late.Inc()
-		rest.unanswered(true)
+		rest.unanswered(true, 0)
 	}
 	if err == nil || errors.Is(err, rankcore.ErrMoved) {
 		return err

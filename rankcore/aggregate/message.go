@@ -21,6 +21,7 @@ const version = 1
 // request is the payload of a question.
 type request struct {
 	V      int    `json:"v"`
+	Asker  string `json:"asker,omitempty"` // names the process
 	Season string `json:"season"`
 	Rows   int    `json:"rows"`
 	// WithinNS is how long before the question the reading may have begun at the earliest; absent: it does not
@@ -34,6 +35,7 @@ type head struct {
 	age     time.Duration // the rows were true then
 	behind  time.Duration // the rows have everything that the log had then
 	took    time.Duration // from the question's arrival to the answer
+	sharing int64         // gateways that ask
 	version rankcore.Position
 	total   int64
 	entries []rankcore.Entry
@@ -81,6 +83,7 @@ func encodeHead(to []byte, h head, n int, rows []byte) []byte {
 	to = binary.AppendVarint(to, int64(h.age))
 	to = binary.AppendVarint(to, int64(h.behind))
 	to = binary.AppendVarint(to, int64(h.took))
+	to = binary.AppendVarint(to, h.sharing)
 	to = binary.AppendUvarint(to, h.version.Seq)
 	to = binary.AppendVarint(to, h.version.Time)
 	to = binary.AppendVarint(to, h.total)
@@ -100,11 +103,12 @@ func decodeHead(data []byte) (h head, err error) {
 	h.age = time.Duration(r.varint())
 	h.behind = time.Duration(r.varint())
 	h.took = time.Duration(r.varint())
+	h.sharing = r.varint()
 	h.version.Seq = r.uvarint()
 	h.version.Time = r.varint()
 	h.total = r.varint()
 	n := r.uvarint()
-	if r.garbled || h.total < 0 || n > uint64(len(r.rest)) { // a row has more than one byte
+	if r.garbled || h.total < 0 || h.sharing < 1 || h.sharing > maxAskers || n > uint64(len(r.rest)) { // a row has more than one byte
 		return h, errGarbled
 	}
 	h.entries = make([]rankcore.Entry, n)

@@ -29,6 +29,7 @@ func TestRowsCross(t *testing.T) {
 			return e
 		})
 		want := head{
+			sharing: rapid.Int64Range(1, maxAskers).Draw(rt, "sharing"),
 			age:     time.Duration(rapid.Int64().Draw(rt, "age")),
 			behind:  time.Duration(rapid.Int64().Draw(rt, "behind")),
 			took:    time.Duration(rapid.Int64().Draw(rt, "took")),
@@ -53,7 +54,7 @@ func TestRowsCross(t *testing.T) {
 }
 
 func FuzzDecodeHead(f *testing.F) {
-	f.Add(encodeHead(nil, head{total: 1}, 1, appendRow(nil, rankcore.Entry{Rank: 1, User: "ann", Score: 7})))
+	f.Add(encodeHead(nil, head{total: 1, sharing: 1}, 1, appendRow(nil, rankcore.Entry{Rank: 1, User: "ann", Score: 7})))
 	f.Add([]byte{version, refused})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		before := bytes.Clone(data)

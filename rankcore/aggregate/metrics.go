@@ -36,20 +36,26 @@ func newServerMetrics(r prometheus.Registerer) *serverMetrics {
 
 type clientMetrics struct {
 	answered, unheard, late, refused, older, resting prometheus.Counter // rankgate_aggregate_asked_total{result}
+
+	own prometheus.Counter
 }
 
 func newClientMetrics(r prometheus.Registerer) *clientMetrics {
 	asked := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "rankgate_aggregate_asked_total",
-		Help: "Questions for the core that applies the board, by result: answered, unheard (nobody listens), late, refused, older, resting (not asked so soon after one of these). All but answered were then asked of the shards.",
+		Help: "Questions for the core that applies the board, by result: answered, unheard (nobody listens), late, refused, older, resting (not asked so soon after one of these). All but answered were then answered from rows that this process reads itself.",
 	}, []string{"result"})
 	m := &clientMetrics{
+		own: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "rankgate_aggregate_own_readings_total",
+			Help: "Times this process read the first rows of a season from all shards itself, because the core was no help.",
+		}),
 		answered: asked.WithLabelValues("answered"), unheard: asked.WithLabelValues("unheard"),
 		late: asked.WithLabelValues("late"), refused: asked.WithLabelValues("refused"), older: asked.WithLabelValues("older"),
 		resting: asked.WithLabelValues("resting"),
 	}
 	if r != nil {
-		r.MustRegister(asked)
+		r.MustRegister(asked, m.own)
 	}
 	return m
 }

@@ -105,7 +105,7 @@ func TestClientOverServerIsAStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, boards ...*rankcore.Board) storetest.Store {
 		t.Helper()
 		c := startCore(t, server.URL, time.Nanosecond, boards...)
-		client := NewClient(ClientConfig{Conn: connect(t, server.URL), Boards: boards, Shards: "model", Source: c.Store})
+		client := NewClient(ClientConfig{Conn: connect(t, server.URL), Boards: boards, Shards: "model", Source: c.Store, Every: time.Nanosecond})
 		t.Cleanup(func() { answered += counted(t, client.metrics.answered) })
 		return remote{c, client}
 	})
@@ -201,7 +201,7 @@ func TestManyGatewaysCostOneReading(t *testing.T) {
 func TestShardsAreReadWhereTheCoreIsNoHelp(t *testing.T) {
 	server := servers.NATS(t)
 	old, next := startCore(t, server.URL, time.Nanosecond, power), startCore(t, server.URL, time.Nanosecond, power)
-	client := NewClient(ClientConfig{Conn: connect(t, server.URL), Boards: []*rankcore.Board{power}, Shards: "model", Source: next.Store})
+	client := NewClient(ClientConfig{Conn: connect(t, server.URL), Boards: []*rankcore.Board{power}, Shards: "model", Source: next.Store, Every: time.Nanosecond})
 	top := rankcore.TopQuery{Board: power, Season: "all", Limit: 10}
 	version := func() uint64 {
 		t.Helper()
@@ -299,7 +299,7 @@ func TestAFrozenCoreIsAskedSeldom(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.Apply(t.Context(), power, []rankcore.Step{{To: rankcore.Position{Seq: 1, Time: 1}}})
-	client := NewClient(ClientConfig{Conn: connect(t, server.URL), Boards: []*rankcore.Board{power}, Shards: "model", Source: store})
+	client := NewClient(ClientConfig{Conn: connect(t, server.URL), Boards: []*rankcore.Board{power}, Shards: "model", Source: store, Every: time.Nanosecond})
 	for range 100 {
 		if _, err := client.Top(t.Context(), rankcore.TopQuery{Board: power, Season: "all", Limit: 10}); err != nil {
 			t.Fatal(err)

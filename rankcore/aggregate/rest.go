@@ -25,8 +25,8 @@ type rest struct {
 func (r *rest) resting(now time.Time) bool { return now.UnixNano() < r.until.Load() }
 
 // unanswered puts the next question off: nobody answered, or nobody did in time. Those who asked at one time are late
-// at one time, and that is once.
-func (r *rest) unanswered(late bool) {
+// at one time, and that is once. From the second time on it is put off by least or longer.
+func (r *rest) unanswered(late bool, least time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
@@ -36,6 +36,9 @@ func (r *rest) unanswered(late bool) {
 	pause := firstRest
 	if late {
 		pause = min(firstRest<<min(r.late, 8), maxRest)
+		if r.late > 0 {
+			pause = max(pause, least)
+		}
 		r.late++
 	}
 	r.until.Store(now.Add(pause).UnixNano())

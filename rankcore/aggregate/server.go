@@ -56,8 +56,9 @@ type Server struct {
 // board is what a server keeps of one.
 type board struct {
 	*rankcore.Board
-	state boardState
-	subs  []*nats.Subscription // only Run touches them
+	state  boardState
+	askers askers
+	subs   []*nats.Subscription // only Run touches them
 
 	mu      sync.Mutex // guards seasons
 	seasons map[rankcore.SeasonID]*readings
@@ -215,6 +216,7 @@ func (s *Server) answer(b *board, question []byte, arrived time.Time) ([]byte, e
 	if err != nil || string(season.ID) != r.Season {
 		return nil, fmt.Errorf("season %q is none of board %s", r.Season, b.ID)
 	}
+	sharing := b.askers.count(r.Asker, arrived)
 	var since time.Time
 	if r.WithinNS != nil {
 		since = arrived.Add(-time.Duration(*r.WithinNS))
@@ -236,7 +238,7 @@ func (s *Server) answer(b *board, question []byte, arrived time.Time) ([]byte, e
 	n, rows := got.first(r.Rows)
 	h := head{
 		age: min(arrived.Sub(got.began), arrived.Sub(current)), behind: arrived.Sub(current), took: time.Since(arrived),
-		version: got.meta.Version, total: got.meta.Total,
+		sharing: int64(sharing), version: got.meta.Version, total: got.meta.Total,
 	}
 	payload := encodeHead(nil, h, n, rows)
 	if most := s.cfg.Conn.MaxPayload(); int64(len(payload)) > most {

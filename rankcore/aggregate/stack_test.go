@@ -53,7 +53,7 @@ func TestStackOverAClientIsAStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, boards ...*rankcore.Board) storetest.Store {
 		t.Helper()
 		c := startCore(t, server.URL, time.Nanosecond, boards...)
-		client := NewClient(ClientConfig{Conn: connect(t, server.URL), Boards: boards, Shards: "model", Source: c.Store})
+		client := NewClient(ClientConfig{Conn: connect(t, server.URL), Boards: boards, Shards: "model", Source: c.Store, Every: time.Nanosecond})
 		tier, err := cachetier.New(cachetier.Config{
 			Source:   degrade.NewGuard(degrade.Config{Source: client, Timeout: patience}),
 			Progress: current{}, LoadTimeout: patience,
