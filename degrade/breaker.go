@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -14,12 +15,13 @@ import (
 )
 
 // A breaker opens when half of at least tripRequests questions of the last tripWindow failed, lets nothing
-// through for openFor, and closes after halfOpenProbes answers in a row.
+// through for openFor at most, and closes after halfOpenProbes answers in a row. A core that is just back, with all that it
+// missed to catch up with, fails some of them: so it is tried again soon, and not by all breakers at the same moment.
 const (
 	tripWindow     = 4 * time.Second
 	tripBucket     = 500 * time.Millisecond
 	tripRequests   = 20
-	openFor        = time.Second
+	openFor        = 500 * time.Millisecond
 	halfOpenProbes = 3
 )
 
@@ -57,7 +59,7 @@ func newBreaker(name slog.Attr, log *slog.Logger, state prometheus.Gauge) *break
 		MaxRequests:  halfOpenProbes,
 		Interval:     tripWindow,
 		BucketPeriod: tripBucket,
-		Timeout:      openFor,
+		Timeout:      openFor/2 + rand.N(openFor/2),
 		ReadyToTrip: func(c gobreaker.Counts) bool {
 			counted := c.TotalSuccesses + c.TotalFailures
 			return counted >= tripRequests && 2*c.TotalFailures >= counted

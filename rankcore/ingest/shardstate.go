@@ -37,7 +37,7 @@ type shard struct {
 // Bounds of the pause between two tries to catch a shard up.
 const (
 	firstDelay = 100 * time.Millisecond
-	maxDelay   = time.Second
+	maxDelay   = 400 * time.Millisecond
 )
 
 // failed sets the shard aside for a while that grows while it keeps failing.

@@ -103,6 +103,29 @@ func TestSilentAndDead(t *testing.T) {
 	}
 }
 
+// TestBackAtOnce: however often a Redis was asked in vain, the first question after it is back has an answer.
+func TestBackAtOnce(t *testing.T) {
+	server := servers.Redis(t, servers.With("appendonly", "yes"))
+	s := open(t, server.URL)
+	w := newWriter(t, s, board("back"))
+	w.write(add("abe", 1))
+	for range 3 {
+		server.Kill()
+		for range 40 { // more than any pool has places
+			if _, err := w.rank("abe", rankcore.Auto); !errors.Is(err, rankcore.ErrUnavailable) {
+				t.Fatalf("a dead Redis: %v", err)
+			}
+		}
+		server.Restart()
+		if _, err := w.rank("abe", rankcore.Auto); err != nil {
+			t.Fatalf("a Redis that is back: %v", err)
+		}
+		if r := s.Positions(t.Context(), w.board)[0]; r.State == rankcore.StepFailed {
+			t.Fatalf("a position, when it is back: %v", r.Err)
+		}
+	}
+}
+
 // eventually tries until f succeeds, for as long as patience lasts.
 func eventually(t *testing.T, f func(context.Context) error) error {
 	t.Helper()

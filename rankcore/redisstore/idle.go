@@ -32,12 +32,12 @@ var _ syscall.Conn = (*idler)(nil)
 
 type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// after is dial, whose connections are then among the idlers.
+// after is dial, whose connections are then among the idlers, or unreachable.
 func (l *idlers) after(dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
 		if err != nil {
-			return nil, err
+			return &idler{Conn: unreachable{err}, of: l, ended: true}, nil // which no pool takes for alive
 		}
 		return l.add(conn, time.Now()), nil
 	}
