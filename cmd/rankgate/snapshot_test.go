@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -64,6 +67,37 @@ func TestStartInAnOutageAnswersTheSnapshot(t *testing.T) {
 	if status, err := c.do(http.MethodGet, "/readyz", "", nil); status != http.StatusOK {
 		t.Errorf("/readyz with a snapshot: %d, %v", status, err)
 	}
+	c.Kill()
+	spoil(t, filepath.Join(c.Dir(), "data", "snapshots"))
+	c.Restart()
+	eventually(t, 10*time.Second, func() error {
+		var top page
+		if status, err := c.do(http.MethodGet, "/v1/boards/power/top", "", &top); err != nil || status != http.StatusOK || top.Status != "updating" || len(top.Entries) > 0 {
+			return fmt.Errorf("with spoilt snapshots: %d, %+v, %w", status, top, err)
+		}
+		return nil
+	})
 	redis.Restart()
 	eventually(t, 10*time.Second, func() error { return check("fresh", "") })
+}
+
+// spoil changes a byte in the middle of every file.
+func spoil(t *testing.T, dir string) {
+	t.Helper()
+	spoilt := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		data[len(data)/2] ^= 0xff
+		spoilt++
+		return os.WriteFile(path, data, 0o600)
+	})
+	if err != nil || spoilt == 0 {
+		t.Fatalf("%d snapshots were spoilt: %v", spoilt, err)
+	}
 }
