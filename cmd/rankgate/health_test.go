@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"rankgate/degrade"
 	"rankgate/gateway"
 	"rankgate/loadtest/servers"
 	"rankgate/rankcore"
@@ -131,6 +132,34 @@ func TestStoreWatchRemembersTheLastLook(t *testing.T) {
 			t.Errorf("run: %v", err)
 		}
 	})
+}
+
+// A store of one node is not said to be down while its node is well, nor the other way round.
+func TestStoreOfOneNodeIsToldAlike(t *testing.T) {
+	open, trying := degrade.PartState{Name: "a:1", Reason: rankcore.CoreDown}, degrade.PartState{Name: "a:1", Reason: rankcore.CoreDown, Trying: true}
+	well, other := degrade.PartState{Name: "a:1"}, degrade.PartState{Name: "b:1"}
+	const ok, degraded, down = gateway.OK, gateway.Degraded, gateway.Down
+	for name, c := range map[string]struct {
+		found       gateway.State
+		parts       []degrade.PartState
+		store, node gateway.State
+	}{
+		"well":                     {ok, []degrade.PartState{well}, ok, ok},
+		"nobody asks":              {down, nil, down, ""},
+		"few ask":                  {down, []degrade.PartState{well}, down, down},
+		"readers know first":       {ok, []degrade.PartState{open}, down, down},
+		"it is tried again":        {ok, []degrade.PartState{trying}, degraded, degraded},
+		"it is tried, and is away": {down, []degrade.PartState{trying}, down, degraded},
+		"its settings are wrong":   {degraded, []degrade.PartState{well}, degraded, ok},
+		"one of two":               {down, []degrade.PartState{well, other}, down, ok},
+	} {
+		w := &storeWatch{check: func(context.Context) error { return nil }, parts: func() []degrade.PartState { return c.parts }}
+		w.found.Store(&gateway.Dependency{State: c.found})
+		told := map[string]gateway.Dependency{}
+		if w.describe(told); told["store"].State != c.store || told["store node 1"].State != c.node {
+			t.Errorf("%s: %v", name, told)
+		}
+	}
 }
 
 func TestStoreIsToldWithoutItsAddress(t *testing.T) {

@@ -57,6 +57,22 @@ func (w *storeWatch) describe(out map[string]gateway.Dependency) {
 		}
 		out[name] = partHealth(p)
 	}
+	if nodes == 1 {
+		const only = "store node 1"
+		out["store"], out[only] = sameNode(out["store"], out[only])
+	}
+}
+
+// sameNode is what is told of a store and of its only node, which are one. The look at the store comes every few seconds, and
+// what readers found of the node needs readers: either may know first that it does not answer.
+func sameNode(store, node gateway.Dependency) (gateway.Dependency, gateway.Dependency) {
+	switch {
+	case store.State == gateway.Down && node.State == gateway.OK:
+		return store, store
+	case store.State == gateway.OK && node.State != gateway.OK:
+		return node, node
+	}
+	return store, node
 }
 
 func partHealth(p degrade.PartState) gateway.Dependency {
