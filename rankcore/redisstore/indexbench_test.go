@@ -1,17 +1,23 @@
 package redisstore_test
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"rankgate/loadtest/servers"
 	"rankgate/rankcore"
 )
 
 // BenchmarkIndexed asks a board of 256 shards on one Redis through the count index: what an answer costs Redis and
-// this process, by processor time. building reports how long the index took, beside nothing else.
+// this process, by processor time, and what the obvious commands cost Redis for the same: on one sorted set of all members,
+// and on all shards. build reports how long the index took, beside nothing else.
 func BenchmarkIndexed(b *testing.B) {
 	for _, members := range []int{1_000_000, 10_000_000} {
 		b.Run(fmt.Sprint(members), func(b *testing.B) { benchIndexed(b, members) })
@@ -40,7 +46,7 @@ func benchIndexed(b *testing.B, members int) {
 	measure := func(name string, ask func() error) {
 		b.Run(name, func(b *testing.B) {
 			x.ready(board)
-			redis, own, beaten := cpu(b, server), processorTime(b), time.Now()
+			spent, own, beaten := cpu(b, server), processorTime(b), time.Now()
 			for b.Loop() {
 				if err := ask(); err != nil {
 					b.Fatal(err)
@@ -49,11 +55,11 @@ func benchIndexed(b *testing.B, members int) {
 					b.StopTimer()
 					beat, mine := cpu(b, server), processorTime(b)
 					x.Positions(b.Context(), board)
-					redis, own, beaten = redis+cpu(b, server)-beat, own+processorTime(b)-mine, time.Now()
+					spent, own, beaten = spent+cpu(b, server)-beat, own+processorTime(b)-mine, time.Now()
 					b.StartTimer()
 				}
 			}
-			b.ReportMetric((cpu(b, server)-redis)*1e6/float64(b.N), "redis-us/op")
+			b.ReportMetric((cpu(b, server)-spent)*1e6/float64(b.N), "redis-us/op")
 			b.ReportMetric((processorTime(b)-own)*1e6/float64(b.N), "cpu-us/op")
 		})
 	}
@@ -64,6 +70,16 @@ func benchIndexed(b *testing.B, members int) {
 		}
 	}
 	measure("exact", rank(rankcore.Exact))
+	measure("exact-32-at-once", func() error { // 32 questions, each by a caller of its own
+		var asking sync.WaitGroup
+		errs := make([]error, 32)
+		for i := range errs {
+			q := rankcore.RankQuery{Board: board, Season: "all", User: user(w.rnd.IntN(members)), Precision: rankcore.Exact}
+			asking.Go(func() { _, errs[i] = x.Store.Rank(b.Context(), q) })
+		}
+		asking.Wait()
+		return errors.Join(errs...)
+	})
 	measure("top-100", func() error {
 		_, err := x.Store.Top(b.Context(), rankcore.TopQuery{Board: board, Season: "all", Limit: 100})
 		return err
@@ -73,9 +89,50 @@ func benchIndexed(b *testing.B, members int) {
 		_, err := x.Store.Rows(b.Context(), rankcore.RowsQuery{Board: board, Season: "all", Limit: 100, After: place})
 		return err
 	})
+	measure("around-11", func() error {
+		_, err := x.Store.Rows(b.Context(), rankcore.RowsQuery{Board: board, Season: "all", Limit: 11, Around: user(w.rnd.IntN(members))})
+		return err
+	})
 	measure("segments", rank(rankcore.Approx))
 	board.Freshness = time.Second
 	measure("estimate", rank(rankcore.Approx))
+	top, err := x.Store.Top(b.Context(), rankcore.TopQuery{Board: board, Season: "all", Limit: 100})
+	if err != nil {
+		b.Fatal(err)
+	}
+	threshold := strconv.FormatInt(board.Order.Key(top.Entries[99].Score), 10)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, ReadTimeout: 10 * time.Minute, Protocol: 2})
+	b.Cleanup(func() { _ = client.Close() })
+	var shards []string
+	for i := range board.Shards {
+		shards = append(shards, fmt.Sprintf("rank:{indexed:%d}:all:main", i))
+	}
+	if err := client.ZUnionStore(b.Context(), "single", &redis.ZStore{Keys: shards}).Err(); err != nil {
+		b.Fatal(err)
+	}
+	naive := func(name string, keys []string, command func(key string) []any) {
+		measure("naive-"+name, func() error {
+			pipe := client.Pipeline()
+			for _, key := range keys {
+				pipe.Do(b.Context(), command(key)...)
+			}
+			_, err := pipe.Exec(b.Context())
+			return err
+		})
+	}
+	naive("rank-in-one", []string{"single"}, func(key string) []any { return []any{"ZRANK", key, string(user(w.rnd.IntN(members)))} })
+	naive("top-of-one", []string{"single"}, func(key string) []any { return []any{"ZRANGE", key, 0, 99, "WITHSCORES"} })
+	at := 0
+	naive("rank-by-256", shards, func(key string) []any {
+		if key == shards[0] {
+			at = w.rnd.IntN(1_000_000)
+		}
+		return []any{"ZCOUNT", key, "-inf", -at}
+	})
+	naive("top-of-256", shards, func(key string) []any { return []any{"ZRANGE", key, 0, 99, "WITHSCORES"} })
+	naive("top-by-threshold", shards, func(key string) []any {
+		return []any{"ZRANGE", key, "-inf", threshold, "BYSCORE", "WITHSCORES"}
+	})
 }
 
 // processorTime is what this process has used, in seconds.
