@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// ownWithin bounds a reading of the shards, whoever waits for it.
+	// ownWithin bounds a reading of the shards where whoever asks for it has all the time in the world.
 	ownWithin = time.Second
 	// dueWithin is how long a reading is waited for that is not due yet. What is due later comes too late for a reader.
 	dueWithin = 100 * time.Millisecond
@@ -26,9 +26,10 @@ type Progress interface {
 // own are the first rows of a season as this process reads them itself while the core is no help: one reading at a time
 // for all who ask.
 type own struct {
-	mu     sync.Mutex // guards newest and next. Never held while reading
-	newest *ownReading
+	mu     sync.Mutex  // guards what follows. Never held while reading
+	newest *ownReading // that came to something
 	next   *ownReading // under way
+	failed time.Time   // when the last one began that did not
 }
 
 // ownReading is one reading. Page and err are set when done is closed.
@@ -60,6 +61,9 @@ func (c *Client) own(ctx context.Context, b *asked, q rankcore.TopQuery) (*rankc
 	o := b.ownOf(q.Season)
 	for {
 		r, mine, due := c.join(ctx, b, o, q)
+		if r == nil {
+			return nil, &rankcore.Unavailable{Reason: rankcore.CoreSlow, Cause: errNotDue}
+		}
 		select {
 		case <-r.done:
 		case <-ctx.Done():
@@ -116,7 +120,8 @@ func (c *Client) heard(id rankcore.BoardID) (p rankcore.Progress, heard time.Tim
 	return c.progress.Progress(id)
 }
 
-// join returns the reading to be answered from, whether it is the caller's, and when the next one is due.
+// join returns the reading to be answered from, whether it is the caller's, and when the next one is due; no reading
+// where there is none yet.
 func (c *Client) join(ctx context.Context, b *asked, o *own, q rankcore.TopQuery) (r *ownReading, mine bool, due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -124,14 +129,14 @@ func (c *Client) join(ctx context.Context, b *asked, o *own, q rankcore.TopQuery
 	if o.next != nil {
 		return o.next, false, o.next.began.Add(c.share(b))
 	}
+	due = o.failed.Add(c.every) // what has failed is told to nobody else: the shards may be well again
 	if o.newest != nil {
-		pace := c.share(b)
-		if o.newest.err != nil { // it is tried again as soon as whoever asks wants to
-			pace = c.every
+		if next := o.newest.began.Add(c.share(b)); next.After(due) {
+			due = next
 		}
-		if due = o.newest.began.Add(pace); now.Before(due) {
-			return o.newest, false, due
-		}
+	}
+	if now.Before(due) {
+		return o.newest, false, due
 	}
 	r = &ownReading{began: now, done: make(chan struct{})}
 	if p, _, ok := c.heard(q.Board.ID); ok && p.ShardsOut == 0 {
@@ -139,20 +144,31 @@ func (c *Client) join(ctx context.Context, b *asked, o *own, q rankcore.TopQuery
 	}
 	o.next = r
 	c.metrics.own.Inc()
-	go c.read(context.WithoutCancel(ctx), b, o, r, q)
+	give, ok := ctx.Deadline()
+	if !ok {
+		give = now.Add(ownWithin)
+	}
+	go func() {
+		limited, cancel := context.WithDeadline(context.WithoutCancel(ctx), give)
+		defer cancel()
+		c.read(limited, b, o, r, q)
+	}()
 	return r, true, due
 }
 
-// read reads the head, to its end though its first asker may leave.
+// read reads the head, as long as its first asker may wait and though it may leave: who joined does not wait longer for
+// shards that do not answer.
 func (c *Client) read(ctx context.Context, b *asked, o *own, r *ownReading, q rankcore.TopQuery) {
-	ctx, cancel := context.WithTimeout(ctx, ownWithin)
-	defer cancel()
 	r.page, r.err = c.Reader.Top(ctx, rankcore.TopQuery{Board: q.Board, Season: q.Season, Limit: q.Board.Head})
 	if r.err == nil {
 		b.saw(q.Season, r.page.Version, r.page.AsOf)
 	}
 	o.mu.Lock()
-	o.newest, o.next = r, nil
+	if o.next = nil; r.err == nil {
+		o.newest = r
+	} else {
+		o.failed = r.began
+	}
 	o.mu.Unlock()
 	close(r.done)
 }

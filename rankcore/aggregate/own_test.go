@@ -149,3 +149,46 @@ func TestAskersAreCounted(t *testing.T) {
 		}
 	}
 }
+
+// sick is a store that does not answer until it is well.
+type sick struct {
+	*shards
+	well atomic.Bool
+}
+
+func (s *sick) Top(ctx context.Context, q rankcore.TopQuery) (*rankcore.Page, error) {
+	if !s.well.Load() {
+		s.reads.Add(1)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.shards.Top(ctx, q)
+}
+
+// What failed for one is not handed to others as long as the next may not be read: they would take shards that are well
+// again for sick.
+func TestFailuresAreNotHandedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &sick{shards: &shards{}}
+		c := alone(s.shards, 10)
+		c.Reader = s
+		top := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			_, err := c.Top(ctx, rankcore.TopQuery{Board: power, Season: "all", Limit: 3})
+			return err
+		}
+		if err := top(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		s.well.Store(true)
+		synctest.Wait()
+		if err := top(); !errors.Is(err, rankcore.ErrBusy) {
+			t.Fatalf("right behind a failure: %v", err)
+		}
+		<-time.After(DefaultEvery)
+		if err := top(); err != nil || s.reads.Load() != 2 {
+			t.Fatalf("%v, %d readings", err, s.reads.Load())
+		}
+	})
+}
