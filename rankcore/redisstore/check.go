@@ -23,7 +23,7 @@ type Unfit struct{ Why string }
 func (u *Unfit) Error() string { return u.Why }
 
 // Check asks every master for the settings that scores depend on, and whether boards that are there have the shards
-// they are to have. It fails with an *Unfit for each thing that is wrong, and with what else hindered it.
+// they are to have, and has a torn log file written anew. It fails with an *Unfit for each thing that is wrong, and with what else hindered it.
 func (s *Store) Check(ctx context.Context, boards ...*rankcore.Board) error {
 	ctx, cancel := context.WithTimeout(ctx, s.stepTimeout)
 	defer cancel()
@@ -79,9 +79,12 @@ func (s *Store) checkNodes(ctx context.Context) error {
 }
 
 func checkNode(ctx context.Context, node redis.Cmdable) error {
-	info, err := node.Info(ctx, "server", "memory").Result()
+	info, err := node.Info(ctx, "server", "memory", "persistence").Result()
 	if err != nil {
 		return fmt.Errorf("asking Redis about itself: %w", err)
+	}
+	if isTorn(info) {
+		_ = node.BgRewriteAOF(ctx) // where that is not allowed, somebody else cares for the file
 	}
 	var wrong []error
 	version := infoField(info, "redis_version")
@@ -92,6 +95,16 @@ func checkNode(ctx context.Context, node redis.Cmdable) error {
 		wrong = append(wrong, &Unfit{fmt.Sprintf("maxmemory-policy is %q, and would drop parts of a board: set it to noeviction", policy)})
 	}
 	return errors.Join(wrong...)
+}
+
+// isTorn reports whether the log file of a Redis may have half a step in it: one it has not written anew since it started.
+// A Redis that was killed while it wrote leaves a transaction without its end. The next start cuts off only what is not
+// a whole command, and carries nothing of it out; but what is appended then joins what is left, and the start after that
+// carries out both: a score comes back that was changed since, and no count tells.
+func isTorn(info string) bool {
+	is := func(name, value string) bool { return infoField(info, name) == value }
+	return is("aof_enabled", "1") && is("loading", "0") && is("aof_last_rewrite_time_sec", "-1") &&
+		is("aof_rewrite_in_progress", "0") && is("aof_rewrite_scheduled", "0") && is("aof_last_bgrewrite_status", "ok")
 }
 
 // infoField is one line's value of INFO's answer, "" when it is not there.
