@@ -1,11 +1,12 @@
 package ingest
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"rankgate/rankcore"
 )
@@ -55,6 +56,10 @@ func TestARunGathersWhileTheLastIsApplied(t *testing.T) {
 	s, b := a.stream, a.board
 	p := publish(t, s, b, `{"v":1,"mark":"tick"}`)
 	ss := sessionAt(t, s, b, p)
+	copies, err := s.conn.SubscribeSync(ss.reply) // of all that the session gets
+	if err != nil {
+		t.Fatal(err)
+	}
 	f := a.startFeed(t.Context(), ss, p, rankcore.Position{})
 	defer f.stop()
 	next := func() (item fed) {
@@ -79,19 +84,44 @@ func TestARunGathersWhileTheLastIsApplied(t *testing.T) {
 		default:
 		}
 	}
-	eventually(t, func() string {
-		consumer, err := s.js.Consumer(t.Context(), StreamName, ss.pull[strings.LastIndex(ss.pull, ".")+1:])
-		if err == nil {
-			err = s.conn.Flush() // what was sent before has come
-		}
-		waiting, _, failed := ss.sub.Pending()
-		if err = errors.Join(err, failed); err != nil || waiting > 0 || consumer.CachedInfo().Delivered.Stream < last.Seq {
-			return fmt.Sprint("not everything has arrived: ", err)
-		}
-		return ""
-	})
+	hear(t, s, ss, copies, last)
 	f.applied(0)
 	if item := next(); len(item.run.names) != 3 || item.run.to != last {
 		t.Errorf("the next run has %v, want three messages to %v", item.run.names, last)
 	}
+}
+
+// hear waits until the session has been handed every message up to one. The server tells that it delivered a message
+// before it sends it, and the client that none waits before the session has it.
+func hear(t *testing.T, s stream, ss *session, copies *nats.Subscription, last rankcore.Position) {
+	t.Helper()
+	until := func(found func(msg *nats.Msg) bool) {
+		for {
+			msg, err := copies.NextMsgWithContext(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found(msg) {
+				return
+			}
+		}
+	}
+	until(func(msg *nats.Msg) bool {
+		meta, err := msg.Metadata()
+		return err == nil && meta.Sequence.Stream >= last.Seq
+	})
+	behind := &nats.Msg{Subject: ss.reply, Header: nats.Header{"Status": {"100"}, "Test": {"behind"}}} // of no meaning to a session
+	if err := s.conn.PublishMsg(behind); err != nil {
+		t.Fatal(err)
+	}
+	until(func(msg *nats.Msg) bool { return msg.Header.Get("Test") != "" })
+	eventually(t, func() string { // the session is handed one at a time: when it is handed this one, it has the others
+		if err := s.conn.Flush(); err != nil {
+			return err.Error()
+		}
+		if waiting, _, err := ss.sub.Pending(); err != nil || waiting > 0 {
+			return fmt.Sprintf("%d messages have not been handed over, %v", waiting, err)
+		}
+		return ""
+	})
 }
