@@ -43,6 +43,7 @@ func (s *shard) apply(step *rankcore.Step) rankcore.StepResult {
 	if step.To.Seq < step.From.Seq {
 		s.renumber(step.To)
 	}
+	s.warm(step.Ops, ready)
 	result.Outcomes = make([]rankcore.Outcome, len(step.Ops))
 	for i := range step.Ops {
 		result.Outcomes[i] = s.take(&step.Ops[i], &ready[i], step.To)

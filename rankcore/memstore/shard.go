@@ -20,6 +20,7 @@ type shard struct {
 	seasons  map[rankcore.SeasonID]*season
 	ids      *memory
 	moves    []move // scratch of apply
+	warmth   warmth
 }
 
 func newShard(b *rankcore.Board, index int, w *whole) *shard {

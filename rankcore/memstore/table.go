@@ -35,6 +35,14 @@ func (t *table) find(hash uint32, same func(ref uint32) bool) int {
 	return -1
 }
 
+// first is the first reference with this hash, most likely the one that is looked for; 0 when there is none.
+func (t *table) first(hash uint32) uint32 {
+	if i := t.find(hash, func(uint32) bool { return true }); i >= 0 {
+		return t.slots[i].ref
+	}
+	return 0
+}
+
 // insert adds a reference that is not there yet.
 func (t *table) insert(hash, ref uint32) {
 	if (t.used+1)*8 > len(t.slots)*7 {
