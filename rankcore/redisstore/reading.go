@@ -79,42 +79,68 @@ func whole[T any](ctx context.Context, answers []answer[T]) ([]T, error) {
 	return values, nil
 }
 
-// pipelineOf asks a node the question. Meta is read before and after the commands: when it says the same, no step came
-// between, and the answers are of one moment. Redis takes most of a pipeline without a pause, so that this is the rule.
+// query is a question to one shard.
+type query struct {
+	*question
+	shard int
+}
+
+// pipelineOf asks a node the question. Questions to one shard of a node share round trips; not with a suspect, which is
+// to be asked alone.
 func (s *Store) pipelineOf(q question) pipeline[reading] {
 	return func(ctx context.Context, node redis.UniversalClient, shards []int) ([]answer[reading], error) {
-		begun := time.Now()
-		type sent struct {
-			before, after *redis.SliceCmd
-			commands      []*redis.Cmd
+		if len(shards) == 1 && !s.suspects.has(shardID{q.board.ID, shards[0]}, time.Now()) {
+			a, sick := s.trips.ask(ctx, node, query{&q, shards[0]})
+			return []answer[reading]{a}, sick
 		}
-		all, pipe, floors := make([]sent, len(shards)), node.Pipeline(), s.floors.of(q.board, shards...)
+		queries := make([]query, len(shards))
 		for i, shard := range shards {
-			p := prefix(q.board, shard)
-			all[i].before = pipe.HMGet(ctx, p+"meta", "layout", "position", seasonField(q.season))
-			for _, command := range q.ask(shard, p+string(q.season)) {
-				all[i].commands = append(all[i].commands, pipe.Do(ctx, command...))
-			}
-			all[i].after = pipe.HMGet(ctx, p+"meta", "layout", "position", seasonField(q.season))
+			queries[i] = query{&q, shard}
 		}
-		commands, _ := pipe.Exec(ctx) // every command carries its own error
-		s.metrics.calls.WithLabelValues(q.name).Observe(time.Since(begun).Seconds())
-		answers := make([]answer[reading], len(shards))
-		for i, shard := range shards {
-			a := &answers[i]
-			before, err := all[i].before.Result()
-			values, err2 := answersOf(all[i].commands)
-			after, err3 := all[i].after.Result()
-			switch a.err = worst(err, err2, err3); {
-			case a.err != nil:
-			case before[0] != after[0] || before[2] != after[2]: // a step of other seasons alone is none of theirs
-				a.err = errChanged
-			default:
-				a.value, a.err = s.readingOf(q.board, q.season, shard, floors[i], before, q.members(values), values)
-			}
-		}
-		return answers, sickness(commands)
+		answers, sick := s.send(ctx, node, queries)
+		return answers, worst(sick...)
 	}
+}
+
+// send asks shards of a node in one round trip. For each query there is an answer, and an error if the node showed that it
+// is sick. Meta is read before and after the commands: when it says the same, no step came between, and the answers are of
+// one moment. Redis takes most of a pipeline without a pause, so that this is the rule.
+func (s *Store) send(ctx context.Context, node redis.UniversalClient, queries []query) (answers []answer[reading], sick []error) {
+	begun := time.Now()
+	type sent struct {
+		floor         rankcore.Position
+		before, after *redis.SliceCmd
+		commands      []*redis.Cmd
+	}
+	all, pipe := make([]sent, len(queries)), node.Pipeline()
+	for i, q := range queries {
+		p, field := prefix(q.board, q.shard), seasonField(q.season)
+		all[i].floor = s.floors.of(q.board, q.shard)[0]
+		all[i].before = pipe.HMGet(ctx, p+"meta", "layout", "position", field)
+		for _, command := range q.ask(q.shard, p+string(q.season)) {
+			all[i].commands = append(all[i].commands, pipe.Do(ctx, command...))
+		}
+		all[i].after = pipe.HMGet(ctx, p+"meta", "layout", "position", field)
+	}
+	_, _ = pipe.Exec(ctx) // every command carries its own error
+	s.metrics.calls.WithLabelValues(queries[0].name).Observe(time.Since(begun).Seconds())
+	answers, sick = make([]answer[reading], len(queries)), make([]error, len(queries))
+	for i, q := range queries {
+		a := &answers[i]
+		before, err := all[i].before.Result()
+		values, err2 := answersOf(all[i].commands)
+		after, err3 := all[i].after.Result()
+		switch a.err = worst(err, err2, err3); {
+		case broken(a.err):
+			sick[i] = a.err
+		case a.err != nil:
+		case before[0] != after[0] || before[2] != after[2]: // a step of other seasons alone is none of theirs
+			a.err = errChanged
+		default:
+			a.value, a.err = s.readingOf(q.board, q.season, q.shard, all[i].floor, before, q.members(values), values)
+		}
+	}
+	return answers, sick
 }
 
 // sickness is the first error of commands that shows a sick node.

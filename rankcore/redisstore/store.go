@@ -27,6 +27,7 @@ type Store struct {
 	counter     Counter
 
 	suspects   suspects
+	trips      *trips
 	floors     floors
 	estimates  estimates
 	lastRows   lastRows
@@ -72,6 +73,7 @@ func New(c Config) (*Store, error) {
 	if s.sentry == nil {
 		s.sentry = unguarded{}
 	}
+	s.trips = newTrips(s.send, s.readTimeout)
 	conns := &idlers{}
 	s.reads = a.dial(conns, s.readTimeout, s.readTimeout/4, readPool, readPipes)
 	s.steps = a.dial(conns, s.stepTimeout, s.stepTimeout, stepPool, stepPipes)
