@@ -171,6 +171,7 @@ func TestStoreIsToldWithoutItsAddress(t *testing.T) {
 		"fine":      {nil, gateway.OK},
 		"unfit":     {fmt.Errorf("10.1.2.3:6379: %w", &redisstore.Unfit{Why: "set it to noeviction"}), gateway.Degraded},
 		"refused":   {fmt.Errorf("asking Redis about itself: %w", refused), gateway.Down},
+		"one node":  {&redisstore.Away{Nodes: 1, Of: 4}, gateway.Degraded},
 		"in a list": {errors.Join(nil, fmt.Errorf("asking: %w", refused)), gateway.Down},
 		"late":      {fmt.Errorf("10.1.2.3:6379: %w", context.DeadlineExceeded), gateway.Down},
 		"no access": {errors.New("NOAUTH: authentication is required"), gateway.Down},

@@ -138,10 +138,13 @@ func (w *storeWatch) refuse(ctx context.Context) error {
 // dependencyOf is what /readyz says of the store. Its addresses are for the log: anybody may ask /readyz.
 func dependencyOf(err error) gateway.Dependency {
 	var unfit *redisstore.Unfit
+	var away *redisstore.Away
 	var network net.Error
 	switch {
 	case err == nil:
 		return gateway.Dependency{State: gateway.OK}
+	case errors.As(err, &away):
+		return gateway.Dependency{State: gateway.Degraded, Detail: fmt.Sprintf("%d of %d nodes do not answer", away.Nodes, away.Of)}
 	case errors.As(err, &unfit):
 		return gateway.Dependency{State: gateway.Degraded, Detail: unfit.Why}
 	case errors.As(err, &network) && network.Timeout(), errors.Is(err, context.DeadlineExceeded):

@@ -22,8 +22,19 @@ type Unfit struct{ Why string }
 
 func (u *Unfit) Error() string { return u.Why }
 
+// Away is that some nodes of a cluster do not answer, while others do.
+type Away struct {
+	Nodes, Of int
+	cause     error
+}
+
+func (a *Away) Error() string { return fmt.Sprintf("%d of %d nodes: %v", a.Nodes, a.Of, a.cause) }
+
+func (a *Away) Unwrap() error { return a.cause }
+
 // Check asks every master for the settings that scores depend on, and whether boards that are there have the shards
-// they are to have, and has a torn log file written anew. It fails with an *Unfit for each thing that is wrong, and with what else hindered it.
+// they are to have, and has a torn log file written anew. It fails with an *Unfit for each thing that is wrong, with
+// an *Away where nodes do not answer, and with what else hindered it.
 func (s *Store) Check(ctx context.Context, boards ...*rankcore.Board) error {
 	ctx, cancel := context.WithTimeout(ctx, s.stepTimeout)
 	defer cancel()
@@ -66,16 +77,29 @@ func (s *Store) checkNodes(ctx context.Context) error {
 		return checkNode(ctx, s.steps)
 	}
 	var mu sync.Mutex
-	var wrong []error
+	var wrong, away []error
+	nodes := 0
 	err := cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
-		if err := checkNode(ctx, node); err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			wrong = append(wrong, fmt.Errorf("%s: %w", node.Options().Addr, err))
+		err := checkNode(ctx, node)
+		mu.Lock()
+		defer mu.Unlock()
+		nodes++
+		if err == nil {
+			return nil
+		}
+		var unfit *Unfit
+		err = fmt.Errorf("%s: %w", node.Options().Addr, err)
+		if errors.As(err, &unfit) {
+			wrong = append(wrong, err)
+		} else {
+			away = append(away, err)
 		}
 		return nil
 	})
-	return errors.Join(append(wrong, err)...)
+	if n := len(away); n > 0 && n < nodes {
+		away = []error{&Away{n, nodes, errors.Join(away...)}}
+	}
+	return errors.Join(append(append(wrong, away...), err)...)
 }
 
 func checkNode(ctx context.Context, node redis.Cmdable) error {

@@ -19,6 +19,7 @@ import (
 // outage is a board on four masters, one of which can be taken away.
 type outage struct {
 	*writer
+	store   *redisstore.Store
 	cluster *servers.RedisClusterServers
 	away    map[int]bool // shards of the master that goes
 	scores  map[rankcore.UserID]rankcore.Score
@@ -38,6 +39,7 @@ func newOutage(t *testing.T, name rankcore.BoardID) *outage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
+	o.store = s
 	b := board(name)
 	b.Shards, b.Head, b.Freshness = 16, 100, time.Nanosecond
 	o.writer = newWriter(t, s, b)
@@ -201,6 +203,12 @@ func TestOneNodeOfFourAway(t *testing.T) {
 		}
 		crowd.Wait()
 		o.isPartial(since)
+		if how == "dead" {
+			var gone *redisstore.Away
+			if err := o.store.Check(t.Context()); !errors.As(err, &gone) || gone.Nodes != 1 || gone.Of != 4 {
+				t.Errorf("of the nodes is told: %v", err)
+			}
+		}
 		o.change(o.someone(false, 20), o.best()+1) // the others go on
 		if page, err := o.page(50); err != nil || !slices.Equal(page.Entries, o.rows(50)) {
 			t.Errorf("with one %s, the others stood still: %v, %v", how, page, err)
