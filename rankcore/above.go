@@ -65,6 +65,22 @@ type Stretch struct {
 	Changed             []Position // by shard
 }
 
+// PlacesQuery asks a count index about the members at and before several keys.
+type PlacesQuery struct {
+	Board  BoardID
+	Season SeasonID
+	Keys   []int64 // at most MaxUsers
+}
+
+// Places are counts over all shards, all of one moment. Each shard is as it was at some moment between the question and
+// the answer. A user whose key was read from a shard that Changed says has not changed since is counted once, where it stands.
+type Places struct {
+	Before, Tied []int64    // of each key: members with a smaller one, and with this one
+	Total        int64      // of all members
+	Version      Position   // the newest message that changed the season's scores
+	Changed      []Position // by shard
+}
+
 // SegmentCount is how many members stand in a segment of keys: SegmentOf the key. On a descending board it mirrors
 // the segment of the score, as keys mirror scores.
 type SegmentCount struct {

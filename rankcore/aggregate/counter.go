@@ -82,6 +82,18 @@ func (c *Counter) Stretch(ctx context.Context, q rankcore.StretchQuery) (st rank
 	return st, err
 }
 
+// Places counts the members at and before several keys. It fails with rankcore.ErrNotCounted when nobody tells.
+func (c *Counter) Places(ctx context.Context, q rankcore.PlacesQuery) (p rankcore.Places, err error) {
+	if c.own(q.Board) {
+		return c.cfg.Own.Places(ctx, q)
+	}
+	err = c.ask(ctx, q.Board, question{kind: askPlaces, season: q.Season, keys: q.Keys}, func(r *reader) {
+		p = r.places()
+		r.garbled = r.garbled || len(p.Before) != len(q.Keys)
+	})
+	return p, err
+}
+
 // Segments are the members of a season by segment. It fails with rankcore.ErrNotCounted when nobody tells.
 func (c *Counter) Segments(ctx context.Context, id rankcore.BoardID, season rankcore.SeasonID) (s rankcore.SegmentCounts, err error) {
 	if c.own(id) {

@@ -30,6 +30,9 @@ func TestACoreThatDoesNotCountIsAskedSeldom(t *testing.T) {
 			if _, err := counter.Stretch(t.Context(), rankcore.StretchQuery{Board: "power", Season: "all", Forth: 1}); !errors.Is(err, rankcore.ErrNotCounted) {
 				t.Fatal(err)
 			}
+			if _, err := counter.Places(t.Context(), rankcore.PlacesQuery{Board: "power", Season: "all", Keys: []int64{1}}); !errors.Is(err, rankcore.ErrNotCounted) {
+				t.Fatal(err)
+			}
 			if _, err := counter.Segments(t.Context(), "power", "all"); !errors.Is(err, rankcore.ErrNotCounted) {
 				t.Fatal(err)
 			}
@@ -68,11 +71,12 @@ func TestGarbageIsNoQuestionAboutCounts(t *testing.T) {
 	for _, asked := range [][]byte{
 		nil,
 		{version},
-		[]byte(`{"v":1}`), make([]byte, maxQuestion+1),
-		encodeQuestion(question{kind: askStretch + 1, season: "all"}),
+		[]byte(`{"v":1}`), make([]byte, maxQuestion+maxKeys+1),
+		encodeQuestion(question{kind: askPlaces + 1, season: "all"}),
 		encodeQuestion(question{kind: askAbove, season: "all", shard: power.Shards}),
 		encodeQuestion(question{kind: askStretch, season: "all", n: rankcore.MaxScore + 1, forth: 1}),
 		encodeQuestion(question{kind: askStretch, season: "all", forth: rankcore.MaxRows + 2}),
+		encodeQuestion(question{kind: askPlaces, season: "all", keys: make([]int64, rankcore.MaxUsers+1)}),
 		append(encodeQuestion(question{kind: askHead, season: "all"}), 0),
 	} {
 		if answer, err := s.count(s.boards["power"], asked); err == nil {

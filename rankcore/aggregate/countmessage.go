@@ -19,6 +19,7 @@ const (
 	askHead     = 2
 	askSegments = 3
 	askStretch  = 4
+	askPlaces   = 5
 )
 
 // More answers to a question about counts than refused, which is that the core's index is not ready, and answered.
@@ -29,7 +30,9 @@ const (
 
 const (
 	maxSeasonName = 64
-	maxQuestion   = 160 // bytes: a season's name and seven numbers
+	maxNumber     = binary.MaxVarintLen64
+	maxQuestion   = 160                           // bytes: a season's name and seven numbers
+	maxKeys       = rankcore.MaxUsers * maxNumber // bytes: and those of a batch of users
 )
 
 // question is about one season. What its kind does not ask for is zero.
@@ -40,7 +43,8 @@ type question struct {
 	shard   int   // the user's
 	changed rankcore.Position
 
-	end, back, forth int64 // of a stretch
+	end, back, forth int64   // of a stretch
+	keys             []int64 // of places
 }
 
 func encodeQuestion(q question) []byte {
@@ -55,11 +59,17 @@ func encodeQuestion(q question) []byte {
 		to = binary.AppendUvarint(to, uint64(q.back))
 		to = binary.AppendUvarint(to, uint64(q.forth))
 	}
+	if q.kind == askPlaces {
+		to = binary.AppendUvarint(to, uint64(len(q.keys)))
+		for _, key := range q.keys {
+			to = binary.AppendVarint(to, key)
+		}
+	}
 	return to
 }
 
 func decodeQuestion(data []byte) (q question, err error) {
-	if len(data) < 2 || len(data) > maxQuestion || data[0] != version {
+	if len(data) < 2 || len(data) > maxQuestion+maxKeys || data[0] != version {
 		return q, fmt.Errorf("%d bytes that are no question of version %d", len(data), version)
 	}
 	q.kind = data[1]
@@ -77,7 +87,14 @@ func decodeQuestion(data []byte) (q question, err error) {
 			r.garbled = r.garbled || n > rankcore.MaxRows+1
 		}
 	}
-	if r.garbled || len(r.rest) > 0 || q.kind < askAbove || q.kind > askStretch || len(q.season) > maxSeasonName || shard >= rankcore.MaxShards {
+	if q.kind == askPlaces {
+		n := r.uvarint()
+		r.garbled = r.garbled || n > rankcore.MaxUsers
+		for i := uint64(0); i < n && !r.garbled; i++ {
+			q.keys = append(q.keys, r.varint())
+		}
+	}
+	if r.garbled || len(r.rest) > 0 || q.kind < askAbove || q.kind > askPlaces || len(q.season) > maxSeasonName || shard >= rankcore.MaxShards {
 		return q, fmt.Errorf("a garbled question of kind %d", q.kind)
 	}
 	q.shard = int(shard)
@@ -147,6 +164,29 @@ func (r *reader) stretch() (st rankcore.Stretch) {
 	st.Version, st.Changed = r.position(), r.positions()
 	r.garbled = r.garbled || st.Before > st.Total || st.Rows > st.Total-st.Before
 	return st
+}
+
+func appendPlaces(to []byte, p rankcore.Places) []byte {
+	to = binary.AppendUvarint(to, uint64(len(p.Before)))
+	for i := range p.Before {
+		to = binary.AppendUvarint(to, uint64(p.Before[i]))
+		to = binary.AppendUvarint(to, uint64(p.Tied[i]))
+	}
+	to = binary.AppendUvarint(to, uint64(p.Total))
+	return appendPositions(appendPosition(to, p.Version), p.Changed)
+}
+
+func (r *reader) places() (p rankcore.Places) {
+	n := r.length()
+	p.Before, p.Tied = make([]int64, n), make([]int64, n)
+	for i := range n {
+		p.Before[i], p.Tied[i] = r.count(), r.count()
+	}
+	p.Total, p.Version, p.Changed = r.count(), r.position(), r.positions()
+	for i := range n {
+		r.garbled = r.garbled || p.Before[i] > p.Total || p.Tied[i] > p.Total-p.Before[i]
+	}
+	return p
 }
 
 func appendSegments(to []byte, c rankcore.SegmentCounts) []byte {

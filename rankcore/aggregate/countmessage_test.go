@@ -18,7 +18,7 @@ var anyPosition = rapid.Custom(func(rt *rapid.T) rankcore.Position {
 func TestCountsCross(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		asked := question{
-			kind:   rapid.ByteRange(askAbove, askStretch).Draw(rt, "kind"),
+			kind:   rapid.ByteRange(askAbove, askPlaces).Draw(rt, "kind"),
 			season: rankcore.SeasonID(rapid.StringN(0, 16, maxSeasonName).Draw(rt, "season")),
 			n:      rapid.Int64().Draw(rt, "n"), shard: rapid.IntRange(0, rankcore.MaxShards-1).Draw(rt, "shard"),
 			changed: anyPosition.Draw(rt, "changed"),
@@ -28,8 +28,11 @@ func TestCountsCross(t *testing.T) {
 			asked.n, asked.end = key.Draw(rt, "key"), key.Draw(rt, "end")
 			asked.back, asked.forth = rows.Draw(rt, "back"), rows.Draw(rt, "forth")
 		}
+		if asked.kind == askPlaces {
+			asked.keys = rapid.SliceOfN(rapid.Int64(), 1, rankcore.MaxUsers).Draw(rt, "keys")
+		}
 		whole := encodeQuestion(asked)
-		if got, err := decodeQuestion(whole); err != nil || got != asked {
+		if got, err := decodeQuestion(whole); err != nil || !reflect.DeepEqual(got, asked) {
 			rt.Fatalf("%+v, %v, want %+v", got, err, asked)
 		}
 		cut := rapid.IntRange(0, len(whole)-1).Draw(rt, "cut")
@@ -55,6 +58,11 @@ func TestCountsCross(t *testing.T) {
 			Version: above.Version, Changed: rapid.SliceOfN(anyPosition, 1, 8).Draw(rt, "changed by shard"),
 		}
 		crosses(rt, appendStretch(nil, stretch), stretch, (*reader).stretch)
+
+		places := rankcore.Places{
+			Before: []int64{above.Before, 0}, Tied: []int64{above.Tied, above.Total}, Total: above.Total, Version: above.Version, Changed: stretch.Changed,
+		}
+		crosses(rt, appendPlaces(nil, places), places, (*reader).places)
 
 		segments := rankcore.SegmentCounts{Version: above.Version, Changed: rapid.SliceOfN(anyPosition, 1, 8).Draw(rt, "by shard"), Segments: []rankcore.SegmentCount{}}
 		for g := rankcore.Segment(-3000); g < 3000; g += rankcore.Segment(rapid.IntRange(1, 2000).Draw(rt, "next")) {
@@ -83,10 +91,11 @@ func FuzzDecodeQuestion(f *testing.F) {
 	f.Add(encodeQuestion(question{kind: askHead, season: "day:2026-11-30", n: 100}))
 	f.Add(encodeQuestion(question{kind: askSegments, season: "week:2026-11-30"}))
 	f.Add(encodeQuestion(question{kind: askStretch, season: "all", n: -7, end: 7, back: 1, forth: 100}))
+	f.Add(encodeQuestion(question{kind: askPlaces, season: "all", keys: []int64{-7, 0, 7}}))
 	f.Add([]byte{version, askAbove, 200, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		q, err := decodeQuestion(data)
-		if err == nil && (q.shard < 0 || q.shard >= rankcore.MaxShards || len(q.season) > maxSeasonName) {
+		if err == nil && (len(q.keys) > rankcore.MaxUsers || q.shard < 0 || q.shard >= rankcore.MaxShards || len(q.season) > maxSeasonName) {
 			t.Errorf("%x: %+v", data, q)
 		}
 	})
@@ -99,6 +108,7 @@ func FuzzReadCounts(f *testing.F) {
 	}))
 	f.Add(appendHead([]byte{version, answered}, rankcore.Head{Last: 5, Shards: []rankcore.ShardHead{{Rows: 1, Members: 2}}}))
 	f.Add(appendStretch([]byte{version, answered}, rankcore.Stretch{Rows: 1, Total: 2, Changed: make([]rankcore.Position, 2)}))
+	f.Add(appendPlaces([]byte{version, answered}, rankcore.Places{Before: []int64{1}, Tied: []int64{2}, Total: 5, Changed: make([]rankcore.Position, 2)}))
 	f.Add([]byte{version, moved})
 	f.Add([]byte{version, answered, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -114,6 +124,10 @@ func FuzzReadCounts(f *testing.F) {
 		var st rankcore.Stretch
 		if err := c.read(data, func(r *reader) { st = r.stretch() }); err == nil && (st.Before < 0 || st.Rows < 0 || st.Total < st.Before+st.Rows) {
 			t.Errorf("%x: %+v", data, st)
+		}
+		var p rankcore.Places
+		if err := c.read(data, func(r *reader) { p = r.places() }); err == nil && (len(p.Before) != len(p.Tied) || len(p.Before) > len(data)) {
+			t.Errorf("%x: %+v", data, p)
 		}
 		var s rankcore.SegmentCounts
 		if err := c.read(data, func(r *reader) { s = r.segments() }); err != nil {

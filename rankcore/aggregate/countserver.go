@@ -17,6 +17,7 @@ type Index interface {
 	Above(ctx context.Context, q rankcore.AboveQuery) (rankcore.Above, error)
 	Head(ctx context.Context, q rankcore.HeadQuery) (rankcore.Head, error)
 	Stretch(ctx context.Context, q rankcore.StretchQuery) (rankcore.Stretch, error)
+	Places(ctx context.Context, q rankcore.PlacesQuery) (rankcore.Places, error)
 	Segments(ctx context.Context, board rankcore.BoardID, season rankcore.SeasonID) (rankcore.SegmentCounts, error)
 	// Ready reports whether questions about the board can be answered now.
 	Ready(board rankcore.BoardID) bool
@@ -98,6 +99,9 @@ func countOf(ctx context.Context, index Index, b *rankcore.Board, q question) ([
 			Board: b.ID, Season: q.season, Key: q.n, End: q.end, Back: q.back, Forth: q.forth,
 		})
 		return appendStretch(to, st), err
+	case askPlaces:
+		p, err := index.Places(ctx, rankcore.PlacesQuery{Board: b.ID, Season: q.season, Keys: q.keys})
+		return appendPlaces(to, p), err
 	default:
 		c, err := index.Segments(ctx, b.ID, q.season)
 		return appendSegments(to, c), err

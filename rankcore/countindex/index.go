@@ -128,6 +128,15 @@ func (x *Index) Stretch(ctx context.Context, q rankcore.StretchQuery) (st rankco
 	return st, err
 }
 
+// Places counts the members at and before several keys. Like Above it waits for steps under way.
+func (x *Index) Places(ctx context.Context, q rankcore.PlacesQuery) (p rankcore.Places, err error) {
+	err = x.settle(ctx, q.Board, func(b *board, asked uint64) (v verdict, news <-chan struct{}) {
+		p, v, news = b.places(q, asked, time.Now())
+		return v, news
+	})
+	return p, err
+}
+
 // Segments are the members of a season by segment. Like Above it waits for steps under way.
 func (x *Index) Segments(ctx context.Context, id rankcore.BoardID, season rankcore.SeasonID) (c rankcore.SegmentCounts, err error) {
 	err = x.settle(ctx, id, func(b *board, asked uint64) (v verdict, news <-chan struct{}) {

@@ -10,7 +10,8 @@ import (
 
 // Ranks answers where several users stand. Their shards tell their scores, which are placed among the segment
 // counts, at most the board's Freshness old. If some may stand in the head, the head is read as well, and their
-// scores again in the same reading of each shard: whoever stands in it is answered exactly. Of users whose shard does not
+// scores again in the same reading of each shard: whoever stands in it is answered exactly. Where a counter knows, whoever
+// stands above the board's ExactDepth is, and no rows are read. Of users whose shard does not
 // answer nothing is known, and the others are told.
 //
 // A count for each user over all shards would cost as much as reading thousands of rows.
@@ -23,6 +24,24 @@ func (s *Store) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Sta
 	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
 	defer cancel()
 	b := newBatch(q, segments)
+	s.readScores(ctx, b)
+	if len(b.away) == len(b.shards) {
+		return nil, b.away[b.shards[0]]
+	}
+	if b.meta.Status == rankcore.Fresh && s.countBatch(ctx, b, begun) {
+		return b.standings(), nil
+	}
+	if n := b.reach(); n > 0 && b.meta.Status == rankcore.Fresh {
+		if err := s.readHead(ctx, b, n, begun); err != nil {
+			return nil, err
+		}
+	}
+	return b.standings(), nil
+}
+
+// readScores reads the users' scores, each shard at one moment.
+func (s *Store) readScores(ctx context.Context, b *batch) {
+	b.readings = b.readings[:0]
 	for i, a := range s.read(ctx, s.reads, b.question(), b.shards) {
 		err := a.err
 		b.readings = append(b.readings, a.value)
@@ -33,15 +52,6 @@ func (s *Store) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Sta
 			b.miss(ctx, b.shards[i], err)
 		}
 	}
-	if len(b.away) == len(b.shards) {
-		return nil, b.away[b.shards[0]]
-	}
-	if n := b.reach(); n > 0 && b.meta.Status == rankcore.Fresh {
-		if err := s.readHead(ctx, b, n, begun); err != nil {
-			return nil, err
-		}
-	}
-	return b.standings(), nil
 }
 
 // batch is a question about several users being answered.
@@ -54,6 +64,7 @@ type batch struct {
 	own      map[rankcore.UserID]*ownScore // nil of users who are not ranked
 	away     map[int]error                 // shards that did not answer
 	head     *run                          // when it was read
+	counted  map[rankcore.UserID]*rankcore.Standing
 	meta     rankcore.Meta
 }
 
@@ -176,7 +187,10 @@ func (b *batch) standings() *rankcore.Standings {
 		if own == nil {
 			continue
 		}
-		st := b.exact(u, own)
+		st := b.counted[u]
+		if st == nil {
+			st = b.exact(u, own)
+		}
 		if st == nil {
 			st = b.segments.standing(rankcore.RankQuery{Board: b.Board, User: u}, own)
 			// Counts may be older than scores, and the answer is as old as the oldest part of it.

@@ -20,6 +20,9 @@ type Counter interface {
 	// Stretch tells between which keys the members around a key stand, and how many do, as shards were between the
 	// question and the answer.
 	Stretch(ctx context.Context, q rankcore.StretchQuery) (rankcore.Stretch, error)
+	// Places counts the members at and before several keys, all at one moment, as shards were between the question and
+	// the answer.
+	Places(ctx context.Context, q rankcore.PlacesQuery) (rankcore.Places, error)
 	// Segments are the members by segment, as shards were between the question and the answer.
 	Segments(ctx context.Context, board rankcore.BoardID, season rankcore.SeasonID) (rankcore.SegmentCounts, error)
 }
@@ -37,6 +40,10 @@ func (noCounter) Head(context.Context, rankcore.HeadQuery) (rankcore.Head, error
 
 func (noCounter) Stretch(context.Context, rankcore.StretchQuery) (rankcore.Stretch, error) {
 	return rankcore.Stretch{}, rankcore.ErrNotCounted
+}
+
+func (noCounter) Places(context.Context, rankcore.PlacesQuery) (rankcore.Places, error) {
+	return rankcore.Places{}, rankcore.ErrNotCounted
 }
 
 func (noCounter) Segments(context.Context, rankcore.BoardID, rankcore.SeasonID) (rankcore.SegmentCounts, error) {
