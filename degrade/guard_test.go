@@ -65,6 +65,23 @@ func TestOutageAnswersWithoutErrors(t *testing.T) {
 	}
 }
 
+// What the source itself calls stale was shown to readers: in an outage nothing older is.
+func TestAStaleAnswerDoesNotTurnAsOfBack(t *testing.T) {
+	core := newSickable()
+	g := NewGuard(Config{Source: core})
+	wantTop(t, g, rankcore.Fresh, "")
+	m := freshNow("all")
+	m.Status, m.Reason, m.AsOf = rankcore.Stale, rankcore.LogUnreachable, m.AsOf.Add(time.Hour)
+	well := core.top
+	core.top = func(context.Context, rankcore.TopQuery) (*rankcore.Page, error) { return &rankcore.Page{Meta: m}, nil }
+	wantTop(t, g, rankcore.Stale, rankcore.LogUnreachable)
+	core.top = well
+	core.sicken(down)
+	if page := wantTop(t, g, rankcore.Stale, rankcore.CoreDown); !page.AsOf.Equal(m.AsOf) {
+		t.Errorf("as of %v, after %v", page.AsOf, m.AsOf)
+	}
+}
+
 func TestRemovedUserDoesNotComeBackInAnOutage(t *testing.T) {
 	core := newSickable()
 	g := NewGuard(Config{Source: core})

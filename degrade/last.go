@@ -39,10 +39,10 @@ func newMemory[T any](capacity int) *memory[T] {
 	return &memory[T]{capacity: capacity, recent: list.New(), byKey: make(map[question]*list.Element)}
 }
 
-// keep remembers an answer of the core's, fresh or partial. One that was true before the remembered one is late and is
-// not kept: as_of never goes backwards.
+// keep remembers an answer of the core's that shows something. One that was true before the remembered one is late and
+// is not kept: as_of never goes backwards. That holds for one that is stale as it comes, too: readers have seen it.
 func (m *memory[T]) keep(q question, answer *T, meta rankcore.Meta) {
-	if meta.Status != rankcore.Fresh && meta.Status != rankcore.Partial {
+	if meta.Status == rankcore.Updating {
 		return
 	}
 	m.mu.Lock()

@@ -39,14 +39,13 @@ func TestMemoryNeverGoesBackInTime(t *testing.T) {
 	}
 }
 
-func TestMemoryHoldsOnlyFreshAnswersAndNotForEver(t *testing.T) {
+func TestMemoryHoldsWhatShowsSomethingAndNotForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory[rankcore.Page](2)
-		stale := &rankcore.Page{Meta: freshNow("all")}
-		stale.Status = rankcore.Stale
-		m.keep(question{}, stale, stale.Meta)
+		nothing := &rankcore.Page{Meta: updating("all", rankcore.CoreSlow)}
+		m.keep(question{}, nothing, nothing.Meta)
 		if _, ok := m.last(question{}, time.Hour); ok {
-			t.Fatal("an answer that was not fresh was remembered as good")
+			t.Fatal("that there is no answer was remembered as one")
 		}
 		page := &rankcore.Page{Meta: freshNow("all")}
 		m.keep(question{}, page, page.Meta)
