@@ -86,7 +86,7 @@ type Guard struct {
 func NewGuard(cfg Config) *Guard {
 	cfg.fill()
 	gate := newGate(cfg.Concurrency, cfg.Timeout/10, cfg.Timeout/5)
-	return &Guard{
+	g := &Guard{
 		source:    cfg.Source,
 		timeout:   cfg.Timeout,
 		gate:      gate,
@@ -100,6 +100,8 @@ func NewGuard(cfg Config) *Guard {
 		standings: newMemory[rankcore.Standing](cfg.Standings),
 		breakers:  make(map[rankcore.BoardID]*breaker),
 	}
+	g.arounds.needed, g.standings.needed = g.snapshots.shows, g.snapshots.shows
+	return g
 }
 
 // Top answers from the core, or with the last page it gave for this query or the snapshot's, or with an updating one.

@@ -23,6 +23,7 @@ type question struct {
 // memory holds the last good answer to each of the most recently asked questions.
 type memory[T any] struct {
 	capacity int
+	needed   func(question) bool // its answer outlasts others', since an older one would be shown instead; nil: none does
 
 	mu     sync.Mutex
 	recent *list.List // of *remembered[T], the most recently kept or shown first
@@ -56,8 +57,23 @@ func (m *memory[T]) keep(q question, answer *T, meta rankcore.Meta) {
 	}
 	m.byKey[q] = m.recent.PushFront(&remembered[T]{q, answer, meta.AsOf})
 	if m.recent.Len() > m.capacity {
-		m.drop(m.recent.Back())
+		m.makeRoom()
 	}
+}
+
+// mostSpared bounds how many answers in a row are spared when one has to go.
+const mostSpared = 16
+
+// makeRoom drops the answer that was not asked for the longest time, of those that are not needed. It needs mu.
+func (m *memory[T]) makeRoom() {
+	for range mostSpared {
+		oldest := m.recent.Back()
+		if m.needed == nil || !m.needed(recall[T](oldest).question) {
+			break
+		}
+		m.recent.MoveToFront(oldest)
+	}
+	m.drop(m.recent.Back())
 }
 
 // last is the remembered answer, unless it is older than maxAge, and then forgotten.

@@ -28,6 +28,29 @@ func TestMemoryIsBoundedByRecentUse(t *testing.T) {
 	}
 }
 
+// An answer in whose place an older one would be shown is not forgotten for others, as long as there are others.
+func TestMemorySparesWhatIsNeeded(t *testing.T) {
+	m := newMemory[rankcore.Page](3)
+	m.needed = func(q question) bool { return q.user == "abe" || q.user == "all" }
+	page := &rankcore.Page{Meta: freshNow("all")}
+	keep := func(u rankcore.UserID, limit int) {
+		m.keep(question{board: "power", user: u, limit: limit}, page, page.Meta)
+	}
+	keep("abe", 0)
+	for limit := range 10 {
+		keep("bill", limit)
+	}
+	if _, ok := m.last(question{board: "power", user: "abe"}, time.Hour); !ok {
+		t.Error("it was forgotten for others")
+	}
+	for limit := range 10 {
+		keep("all", limit)
+	}
+	if len(m.byKey) != 3 || m.recent.Len() != 3 {
+		t.Errorf("holds %d and %d, want 3", len(m.byKey), m.recent.Len())
+	}
+}
+
 func TestMemoryNeverGoesBackInTime(t *testing.T) {
 	m := newMemory[rankcore.Page](2)
 	older, newer := &rankcore.Page{Meta: freshNow("all")}, &rankcore.Page{Meta: freshNow("all")}

@@ -121,6 +121,21 @@ func (s *Snapshots) left(b *rankcore.Board, season rankcore.SeasonID, u rankcore
 	}
 }
 
+// shows reports whether a snapshot has the user that a question is about, and would answer it.
+func (s *Snapshots) shows(k question) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	h := s.heads[seasonKey{k.board, k.season}]
+	if h == nil {
+		return false
+	}
+	_, ok := h.at[k.user]
+	return ok
+}
+
 // hold has page, of a board with this rule for ties, answer from now on.
 func (s *Snapshots) hold(ties rankcore.Ties, k seasonKey, page *rankcore.Page) {
 	h := newHead(ties, page)
