@@ -27,12 +27,15 @@ func (s *Store) countBatch(ctx context.Context, b *batch, begun time.Time) bool 
 		if err != nil || len(places.Changed) != b.Board.Shards {
 			return false
 		}
-		left, headless := b.count(users, inHead, places, begun)
+		m := rankcore.Meta{Season: b.Season, Status: rankcore.Fresh, AsOf: begun, Version: places.Version, Total: places.Total}
+		counted, left, headless := b.count(users, inHead, places, m)
 		if left == 0 || try == batchTries {
+			if !headless {
+				b.counted, b.meta = counted, m
+			}
 			return !headless
 		}
 		if s.readScores(ctx, b); len(b.away) > 0 {
-			b.counted = nil
 			return false
 		}
 	}
@@ -52,11 +55,10 @@ func (b *batch) due() (users []rankcore.UserID, inHead []bool) {
 	return users, inHead
 }
 
-// count gives users the ranks that places tell. It tells how many are left, whose shards have changed since they were
+// count is the ranks that places tell of users, called m. It tells how many are left, whose shards have changed since they were
 // read, and whether one without a rank may stand in the head. Who came first in a tie the counter does not know.
-func (b *batch) count(users []rankcore.UserID, inHead []bool, places rankcore.Places, begun time.Time) (left int, headless bool) {
-	b.counted = make(map[rankcore.UserID]*rankcore.Standing, len(users))
-	m := rankcore.Meta{Season: b.Season, Status: rankcore.Fresh, AsOf: begun, Version: places.Version, Total: places.Total}
+func (b *batch) count(users []rankcore.UserID, inHead []bool, places rankcore.Places, m rankcore.Meta) (counted map[rankcore.UserID]*rankcore.Standing, left int, headless bool) {
+	counted = make(map[rankcore.UserID]*rankcore.Standing, len(users))
 	for i, u := range users {
 		own := b.own[u]
 		changed := own.changed != places.Changed[b.Board.Shard(u)]
@@ -69,12 +71,7 @@ func (b *batch) count(users []rankcore.UserID, inHead []bool, places rankcore.Pl
 		}
 		st := &rankcore.Standing{Meta: m, User: u, Score: own.score, Arrival: own.arrival}
 		st.SetExact(b.Board.Ties, places.Before[i], 0, places.Tied[i])
-		b.counted[u] = st
+		counted[u] = st
 	}
-	if headless {
-		b.counted = nil
-	} else {
-		b.meta = m
-	}
-	return left, headless
+	return counted, left, headless
 }
