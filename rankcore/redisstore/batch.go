@@ -31,7 +31,7 @@ func (s *Store) Ranks(ctx context.Context, q rankcore.RanksQuery) (*rankcore.Sta
 	if b.meta.Status == rankcore.Fresh && s.countBatch(ctx, b, begun) {
 		return b.standings(), nil
 	}
-	if n := b.reach(); n > 0 && b.meta.Status == rankcore.Fresh {
+	for n := b.reach(); n > 0 && b.meta.Status == rankcore.Fresh; n = b.further(n) {
 		if err := s.readHead(ctx, b, n, begun); err != nil {
 			return nil, err
 		}
@@ -115,11 +115,31 @@ func (b *batch) reach() int {
 		if own == nil {
 			continue
 		}
-		if st := b.segments.standing(rankcore.RankQuery{Board: b.Board, User: u}, own); st.Low <= int64(b.Board.Head) {
+		if st := b.estimate(u, own); st.Low <= int64(b.Board.Head) {
 			deepest = max(deepest, st.High)
 		}
 	}
 	return int(min(deepest, int64(b.Board.Head)))
+}
+
+// further is how far down the head must be read after n rows of it: all the way when somebody who may stand in it has
+// moved behind them since the segments were counted, else 0.
+func (b *batch) further(n int) int {
+	if b.head == nil || n == b.Board.Head || len(b.head.behind) < n {
+		return 0
+	}
+	last := b.head.behind[n-1]
+	for u, own := range b.own {
+		if own != nil && b.Board.Ahead(last, own.entry(u)) && b.estimate(u, own).Low <= int64(b.Board.Head) {
+			return b.Board.Head
+		}
+	}
+	return 0
+}
+
+// estimate is where a user stands among the segment counts.
+func (b *batch) estimate(u rankcore.UserID, own *ownScore) *rankcore.Standing {
+	return b.segments.standing(rankcore.RankQuery{Board: b.Board, User: u}, own)
 }
 
 // readHead reads the first n rows, and all scores anew unless the counter knows that they still hold. Without the head,
@@ -192,7 +212,7 @@ func (b *batch) standings() *rankcore.Standings {
 			st = b.exact(u, own)
 		}
 		if st == nil {
-			st = b.segments.standing(rankcore.RankQuery{Board: b.Board, User: u}, own)
+			st = b.estimate(u, own)
 			// Counts may be older than scores, and the answer is as old as the oldest part of it.
 			if b.segments.meta.AsOf.Before(b.meta.AsOf) {
 				b.meta.AsOf = b.segments.meta.AsOf
@@ -215,7 +235,7 @@ func (b *batch) exact(u rankcore.UserID, own *ownScore) *rankcore.Standing {
 		return nil
 	}
 	rows, o, score := b.head.behind, b.Board.Order, own.score
-	at := rankcore.Entry{User: u, Score: score, Arrival: own.arrival}
+	at := own.entry(u)
 	if b.Board.Ahead(rows[len(rows)-1], at) {
 		return nil
 	}

@@ -48,7 +48,7 @@ func (b *batch) due() (users []rankcore.UserID, inHead []bool) {
 		if own == nil {
 			continue
 		}
-		if low := b.segments.standing(rankcore.RankQuery{Board: b.Board, User: u}, own).Low; low <= max(head, b.Board.ExactDepth) {
+		if low := b.estimate(u, own).Low; low <= max(head, b.Board.ExactDepth) {
 			users, inHead = append(users, u), append(inHead, low <= head)
 		}
 	}

@@ -13,6 +13,10 @@ type ownScore struct {
 	arrival rankcore.Arrival
 }
 
+func (s *ownScore) entry(u rankcore.UserID) rankcore.Entry {
+	return rankcore.Entry{User: u, Score: s.score, Arrival: s.arrival}
+}
+
 // askScores are the commands for the scores of users of one shard. Where ties go by arrival, members have other names, and
 // a hash tells what all users have reached; those who are hidden stand in another one too.
 func askScores(t rankcore.Ties, keys string, users []rankcore.UserID) [][]any {
