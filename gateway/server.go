@@ -75,9 +75,8 @@ func (g *Gateway) front(routes fasthttp.RequestHandler) fasthttp.RequestHandler 
 		if g.stopping.Load() {
 			ctx.SetConnectionClose() // so that the next request goes elsewhere, and none meets a closed connection
 		}
-		if framedTwice(&ctx.Request.Header) {
+		if err := misframed(&ctx.Request.Header); err != nil {
 			ctx.SetConnectionClose()
-			err := badRequest.because("a request has either Content-Length or Transfer-Encoding, not both")
 			g.metrics.unrouted.answered(writeProblem(ctx, err))
 			return
 		}
@@ -93,21 +92,6 @@ func (g *Gateway) front(routes fasthttp.RequestHandler) fasthttp.RequestHandler 
 		}
 		routes(ctx)
 	}
-}
-
-// framedTwice reports whether a request says twice how long it is, which two servers in a row may read
-// differently. fasthttp takes such a request and marks the connection to be closed.
-func framedTwice(h *fasthttp.RequestHeader) bool {
-	if !h.ConnectionClose() {
-		return false
-	}
-	var length, encoding bool
-	for line := range bytes.Lines(h.RawHeaders()) {
-		name, _, _ := bytes.Cut(line, []byte(":"))
-		length = length || bytes.EqualFold(name, []byte(fiber.HeaderContentLength))
-		encoding = encoding || bytes.EqualFold(name, []byte(fiber.HeaderTransferEncoding))
-	}
-	return length && encoding
 }
 
 // unreadable names why fasthttp could not read a request. The cause itself is not shown: it quotes the request.
