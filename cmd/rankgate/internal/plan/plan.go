@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Measured constants: README, "Measured", tells how and where. Another machine has others.
+// Measured constants: README and MEASURED.md tell how and where. Another machine has others.
 const (
 	MemberBytes    = 111                   // a member in Redis, beyond its id: ZSet, hash table and its share of the segments
 	MemstoreBytes  = 48                    // a member in the embedded store, beyond its id

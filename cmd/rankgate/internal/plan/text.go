@@ -25,7 +25,7 @@ func WriteText(w io.Writer, l Load, n Needs) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprint(w, "\nConstants were measured on 2 cores of a virtual machine (README, \"Measured\"); yours will differ. Redis needs as much\n"+
+	_, err := fmt.Fprint(w, "\nConstants were measured on 2 cores of a virtual machine (README and MEASURED.md); yours will differ. Redis needs as much\n"+
 		"memory again while it forks for a snapshot under full writes.\n")
 	return err
 }
