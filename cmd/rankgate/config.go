@@ -15,7 +15,7 @@ func newConfig(io streams) *cobra.Command {
 		Example: `  rankgate config print > rankgate.yaml          every key with its default, to start from
   rankgate config check rankgate.yaml            every mistake at once, each with its line
   RANKGATE_BOARDS__POWER__UPDATE=best rankgate config print --config rankgate.yaml`,
-		Args: cobra.NoArgs,
+		Args: commandsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	group.AddCommand(newConfigCheck(io), newConfigPrint(io))
@@ -26,7 +26,7 @@ func newConfigCheck(io streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE",
 		Short: "Tell every mistake in a file, each with its line; variables are not looked at",
-		Args:  cobra.ExactArgs(1),
+		Args:  exactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if _, err := config.Load(config.Source{File: args[0]}); err != nil {
 				return err

@@ -31,7 +31,7 @@ reads.`,
 		Example: `  rankgate export power > power.csv
   rankgate export power --season month:2026-11 --format ndjson | gzip > november.ndjson.gz`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if err := cobra.ExactArgs(1)(cmd, args); err != nil {
+			if err := exactArgs(1)(cmd, args); err != nil {
 				return err
 			}
 			if !slices.Contains(exporter.Formats, format) {

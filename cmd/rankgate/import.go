@@ -32,7 +32,7 @@ after that it sets the scores again. A server that goes away on the way is waite
 		Example: `  rankgate import power scores.csv
   rankgate import power scores.ndjson.gz --server https://rank.example.com --rate 5000
   echo '{"alice":120,"bob":77}' | RANKGATE_KEY=... rankgate import power -`,
-		Args: cobra.ExactArgs(2),
+		Args: exactArgs(2),
 	}
 	cmd.Flags().StringVar(&o.Server, "server", remote.Default, "URL of the server")
 	cmd.Flags().StringVar(&o.Key, "key", os.Getenv("RANKGATE_KEY"), "service key; RANKGATE_KEY is not seen in the process list")
@@ -53,6 +53,9 @@ func importFile(ctx context.Context, io streams, file string, skipBad bool, o im
 		return err
 	}
 	rows, err := importer.ReadFile(file, io.in, importer.Options{Scale: board.Scale, SkipBad: skipBad})
+	if file == "-" {
+		file = "stdin"
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

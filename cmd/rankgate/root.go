@@ -69,7 +69,7 @@ With nothing configured it keeps everything in this process and under ./data.`,
   curl http://127.0.0.1:8080/v1/boards/demo/top`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          commandsOnly,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(io.in)
@@ -77,6 +77,29 @@ With nothing configured it keeps everything in this process and under ./data.`,
 	root.SetErr(io.err)
 	root.AddCommand(newServe(io), newDemo(io), newImport(io), newExport(io), newVerify(io), newPlan(io), newConfig(io), newVersion(io), newHealthcheck(io))
 	return root
+}
+
+// exactArgs takes n arguments, and says which when there are more or fewer.
+func exactArgs(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return fmt.Errorf("usage: %s", cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// commandsOnly is for a command that does nothing but hold others.
+func commandsOnly(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2 // letters that may differ
+	hint := cmd.CommandPath() + " --help lists them"
+	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+		hint = "did you mean " + strings.Join(like, " or ") + "?"
+	}
+	return fmt.Errorf("unknown command %q: %s", args[0], hint)
 }
 
 // settings are the flags that name a configuration, shared by the commands that need one.

@@ -31,7 +31,7 @@ still has: what stood in between is lost, a shard that is not whole starts empty
 		Example: `  rankgate verify power
   rankgate verify power --repair --server https://rank.example.com`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if err := cobra.ExactArgs(1)(cmd, args); err != nil {
+			if err := exactArgs(1)(cmd, args); err != nil {
 				return err
 			}
 			if o.AcceptLoss && !o.Repair {

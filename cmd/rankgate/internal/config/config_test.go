@@ -122,7 +122,7 @@ auth:
       - { name: shop }
       - { name: "", sha256: topsecretkey }
 boards:
-  Power: {}
+  Power: { head: 0 }
   npm:
     order: down
     ties: both
@@ -159,6 +159,7 @@ boards:
 		`rankgate.yaml:21: auth.service.keys[1].name: must not be empty`,
 		`rankgate.yaml:21: auth.service.keys[1].sha256: want the key's SHA-256`,
 		`rankgate.yaml:23: boards.Power: a board name is`,
+		`rankgate.yaml:23: boards.Power.head: 0 is not within 1..`,
 		`rankgate.yaml:25: boards.npm.order: "down" is not one of desc, asc`,
 		`rankgate.yaml:26: boards.npm.ties: "both" is not one of shared, first`,
 		`rankgate.yaml:27: boards.npm.scale: want a whole number, got "2"`,

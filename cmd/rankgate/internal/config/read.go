@@ -92,7 +92,7 @@ func (r *reader) node(k key, path string, n ast.Node) {
 		r.mapping(n, path, k, func(name string) (key, string) {
 			keys, err := k.open(name)
 			if err != nil {
-				return nil, err.Error()
+				return keys, err.Error()
 			}
 			return keys, ""
 		})
@@ -164,9 +164,11 @@ func (r *reader) mapping(n ast.Node, path string, k key, find func(name string) 
 			continue
 		}
 		lines[name] = lineOf(it.Key())
-		if sub, wrong := find(name); wrong != "" {
+		sub, wrong := find(name)
+		if wrong != "" {
 			r.problem(at, full, "%s", wrong)
-		} else {
+		}
+		if sub != nil {
 			r.given[full] = at
 			r.node(sub, full, it.Value())
 		}

@@ -33,7 +33,7 @@ type (
 		clear func()
 		add   func() section
 	}
-	// named is a mapping whose names the user chooses; open checks a name and gives its keys.
+	// named is a mapping whose names the user chooses; open checks a name and gives its keys, of a wrong one too.
 	named struct {
 		what string
 		open func(name string) (section, error)
@@ -100,9 +100,7 @@ func (d *draft) keys() section {
 }
 
 func (d *draft) board(name string) (section, error) {
-	if _, err := rankcore.ParseBoardID(name); err != nil {
-		return nil, err
-	}
+	_, misnamed := rankcore.ParseBoardID(name)
 	b := d.boards[name]
 	if b == nil {
 		b = defaultBoard(name)
@@ -137,7 +135,7 @@ func (d *draft) board(name string) (section, error) {
 		"freshness":        duration(&b.Freshness, leastFreshness),
 		"snapshot_every":   duration(&b.SnapshotEvery, leastFreshness),
 		"snapshot_max_age": duration(&b.SnapshotMaxAge, time.Second),
-	}, nil
+	}, misnamed
 }
 
 func setSeasons(b *rankcore.Board, texts []string) error {

@@ -30,6 +30,9 @@ func ReadFile(path string, stdin io.Reader, o Options) (*Rows, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
+		if pathError := (*os.PathError)(nil); errors.As(err, &pathError) {
+			err = pathError.Err // the caller names the file
+		}
 		return nil, err
 	}
 	defer f.Close()
@@ -65,13 +68,27 @@ func Read(src io.Reader, o Options) (*Rows, error) {
 	return rows, nil
 }
 
+// looksLikeArray reports whether text begins with a JSON array of objects. Nothing that is CSV does.
+func looksLikeArray(text []byte) bool {
+	for _, want := range []byte(`[{"`) {
+		if len(text) == 0 || text[0] != want {
+			return false
+		}
+		text = bytes.TrimLeft(text[1:], " \t\r\n")
+	}
+	return true
+}
+
 func (r *Rows) read(in *bufio.Reader) error {
 	// Enough to see a first row, and all that a small file has.
 	head, err := in.Peek(64 << 10)
 	if len(head) == 0 && err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if first := bytes.TrimLeft(head, " \t\r\n"); len(first) == 0 || first[0] != '{' {
+	switch first := bytes.TrimLeft(head, " \t\r\n"); {
+	case looksLikeArray(first):
+		return errors.New("a JSON array is not read: want CSV, NDJSON or one JSON object of user -> score")
+	case !bytes.HasPrefix(first, []byte("{")):
 		return r.readCSV(in)
 	}
 	if looksLikeRows(head) {

@@ -97,6 +97,7 @@ func TestBadRowIsNamed(t *testing.T) {
 		"object cut":       {`{"a":1,"b":`, "line 1, entry 2: not valid JSON", "error"},
 		"object nested":    {`{"a":1,"b":{"c":1}}`, "line 1, entry 2: score: want a number", "error"},
 		"object tail":      {`{"a":1} {`, "line 1: something stands after", "error"},
+		"array":            {"[\n {\"user\":\"a\",\"score\":1}]", "a JSON array is not read", "error"},
 		"nothing":          {"", "there are no rows", "error"},
 		"bytes":            {"a,1\n\xff\xfe,2", "line 2: a user id is", "a:1"},
 	} {
