@@ -14,7 +14,7 @@ const en = {
   mine: 'My rank',
   who: 'Player id',
   find: 'Look up',
-  api: 'API description (OpenAPI)',
+  api: 'API description',
   health: 'Health',
   statuses: { loading: 'Loading', fresh: 'Live', stale: 'Stale', partial: 'Partial', updating: 'Updating', offline: 'No connection' },
   reasons: {
@@ -54,7 +54,7 @@ const zh = {
   mine: '我的排名',
   who: '玩家 ID',
   find: '查询',
-  api: '接口说明（OpenAPI）',
+  api: '接口说明',
   health: '健康状态',
   statuses: { loading: '加载中', fresh: '实时', stale: '稍旧', partial: '部分', updating: '更新中', offline: '连接中断' },
   reasons: {
@@ -85,13 +85,22 @@ const remembered = 'rankgate.language';
 
 // language is the one chosen before, else the browser's.
 export function language() {
-  const chosen = localStorage.getItem(remembered);
+  const chosen = storage((kept) => kept.getItem(remembered));
   if (languages[chosen]) return chosen;
   return navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en';
 }
 
 export function remember(name) {
-  localStorage.setItem(remembered, name);
+  storage((kept) => kept.setItem(remembered, name));
+}
+
+// storage calls use with what the browser keeps for this page. One that keeps nothing throws already when it is asked.
+function storage(use) {
+  try {
+    return use(localStorage);
+  } catch {
+    return null;
+  }
 }
 
 export function words(name) {
