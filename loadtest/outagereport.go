@@ -53,7 +53,7 @@ func (r *OutageRun) judge(seconds []OutageSecond, over int) {
 	for at := int(math.Ceil(r.Back)); at+overSeconds <= len(r.Seconds); at++ {
 		if after := float64(at) - r.Back; after > r.Within {
 			return
-		} else if m := mean(r.Seconds[at : at+overSeconds]); float64(m.Fresh) >= r.Share*float64(r.Before.Fresh) {
+		} else if m := mean(r.Seconds[at : at+overSeconds]); m.Fresh > 0 && float64(m.Fresh) >= r.Share*float64(r.Before.Fresh) {
 			r.Recovered, r.After = &after, m
 			return
 		}
@@ -69,8 +69,16 @@ func mean(seconds []OutageSecond) (m OutageSecond) {
 	return OutageSecond{m.Asked / n, m.Fresh / n, m.Shown / n, m.Updating / n, m.Late / n, m.Unanswered / n}
 }
 
+// leastHeld is the share of what can be answered that readers must get of too much load already before the outage.
+const leastHeld = 0.5
+
+// Collapsed reports whether the load alone took most answers away. To get as few of them again proves nothing.
+func (r *OutageRun) Collapsed() bool { return float64(r.Before.Fresh) < leastHeld*r.Capacity }
+
 // Right reports whether nothing was wrong, and readers got their answers again in time.
-func (r *OutageRun) Right() bool { return len(r.Violations) == 0 && r.Recovered != nil }
+func (r *OutageRun) Right() bool {
+	return len(r.Violations) == 0 && r.Recovered != nil && !r.Collapsed()
+}
 
 // Right reports whether every run was.
 func (r *OutageReport) Right() bool {
@@ -87,6 +95,9 @@ func (r *OutageRun) WriteText(w io.Writer) error {
 	}
 	for _, v := range r.Violations {
 		fmt.Fprintf(w, "  WRONG  %s\n", v)
+	}
+	if r.Collapsed() {
+		fmt.Fprintf(w, "  COLLAPSED BEFORE: the load alone left %d fresh answers a second of %.0f\n", r.Before.Fresh, r.Capacity)
 	}
 	if r.Recovered == nil {
 		_, err := fmt.Fprintf(w, "  NOT RECOVERED: fewer than %.0f %% of the %d fresh answers a second of before, %.0f s after\n", 100*r.Share, r.Before.Fresh, r.Within)

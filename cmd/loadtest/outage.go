@@ -24,8 +24,9 @@ func outageCommand() *cobra.Command {
 			"and is not asked any more. The older ones are 200 too, and show a rank that is stale or partial; updating\n" +
 			"ones show none. Some of the load is answered from memory: with U users, about rate/U of it.\n\n" +
 			"Readers have their answers again when, over three seconds, there are --share as many fresh ones as there\n" +
-			"were before the outage. It exits with 1 if that takes longer than --within, or if any answer is an error,\n" +
-			"is called fresh and is older than a second, or is older than one before it.\n\n" +
+			"were before the outage. It exits with 1 if that takes longer than --within, if there were fewer before than\n" +
+			"half of what can be answered, or if any answer is an error, is called fresh and is older than a second, or\n" +
+			"is older than one before it.\n\n" +
 			"All of it shares this machine: what load takes, rankgate lacks. So take the shares, not the rates.",
 		Example: "  go build -o rankgate ./cmd/rankgate && loadtest outage --binary ./rankgate",
 		Args:    cobra.NoArgs,
