@@ -27,7 +27,9 @@ func outageCommand() *cobra.Command {
 			"were before the outage. It exits with 1 if that takes longer than --within, if there were fewer before than\n" +
 			"half of what can be answered, or if any answer is an error, is called fresh and is older than a second, or\n" +
 			"is older than one before it.\n\n" +
-			"All of it shares this machine: what load takes, rankgate lacks. So take the shares, not the rates.",
+			"All of it shares this machine: what load takes, rankgate lacks. So take the shares, not the rates. With --delay 0\n" +
+			"the processors are what bounds the answers, and twice the load has to fail where it runs on them too: turning\n" +
+			"a question away takes half as much of them as answering it.",
 		Example: "  go build -o rankgate ./cmd/rankgate && loadtest outage --binary ./rankgate",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
