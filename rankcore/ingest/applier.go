@@ -376,7 +376,7 @@ const complainEvery = 10 * time.Second
 
 // complain says why the first of the shards that failed did. Lanes call it too.
 func (a *Applier) complain(results []rankcore.StepResult) {
-	i := slices.IndexFunc(results, func(r rankcore.StepResult) bool { return r.State == rankcore.StepFailed })
+	i := slices.IndexFunc(results, failed)
 	if i < 0 {
 		return
 	}

@@ -33,6 +33,15 @@ func (r *run) of(shard, i int) ([]rankcore.PlacedOp, []int32) {
 	return ops[skip:], message[skip:]
 }
 
+// sizes are how many operations each message has.
+func (r *run) sizes() []int32 {
+	sizes := make([]int32, len(r.names))
+	for _, m := range r.message {
+		sizes[m]++
+	}
+	return sizes
+}
+
 // reach is the index of the first message at or above seq; len(names) when all are below.
 func (r *run) reach(seq uint64) int {
 	i, _ := slices.BinarySearchFunc(r.names, seq, func(p rankcore.Position, seq uint64) int { return cmp.Compare(p.Seq, seq) })

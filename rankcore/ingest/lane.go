@@ -1,7 +1,9 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"rankgate/rankcore"
@@ -26,13 +28,17 @@ type task struct {
 	message []int32
 	next    int // ops of this that the step out now carries
 	to      rankcore.Position
+	least   int32 // operations of the smallest message that has some of these
 }
 
-// What changed is told when a part of a small run's steps has been taken: the later ones take as long as the earlier
-// ones, and readers wait for each. The parts of a large run would only cost time on the way to many nodes.
+// The steps of a small run go out in parts, and what changed is told when a part has been taken: the later steps take as
+// long as the earlier ones, and readers wait for each. While the store takes one part, the next is made ready and the
+// last taken in. A store does one step after another, so more parts at once, or larger ones, would only have readers
+// wait longer between them. The parts of a large run would only cost time on the way to many nodes.
 const (
-	partSteps = 64
-	smallRun  = 4000 // operations
+	partSteps   = 16
+	partsAtOnce = 2
+	smallRun    = 4000 // operations
 )
 
 // take applies a run to the lane's shards and moves the cursor to its end. It tells what changed part by part, and
@@ -50,15 +56,25 @@ func (l *lane) take(ctx context.Context, r *run) rankcore.Change {
 			tasks = append(tasks, &task{shard: s, ops: ops, message: message})
 		}
 	}
+	smallFirst(tasks, r.sizes())
+	most := partSteps
+	if len(r.ops) > smallRun {
+		most = len(l.members)
+	}
 	change := rankcore.Change{Board: l.a.board.ID}
-	for len(tasks) > 0 {
-		part := len(tasks)
-		if len(r.ops) <= smallRun {
-			part = min(part, partSteps)
+	var out []*part // the one sent first ahead
+	for len(tasks)+len(out) > 0 {
+		for len(tasks) > 0 && len(out) < partsAtOnce {
+			n := min(len(tasks), most)
+			out = append(out, l.send(ctx, r, tasks[:n:n]))
+			tasks = tasks[n:]
 		}
-		rest := l.step(ctx, r, tasks[:part], &change)
-		tasks = append(rest, tasks[part:]...)
-		if len(tasks) > 0 {
+		p := out[0]
+		tasks = append(tasks, l.settleAll(r, p, &change)...)
+		if slices.ContainsFunc(p.results, failed) {
+			most = len(l.members) // a node that is silent is waited for again with each part
+		}
+		if out = out[1:]; len(tasks)+len(out) > 0 {
 			change.To = r.from
 			l.a.announceChange(change)
 			change = rankcore.Change{Board: l.a.board.ID}
@@ -66,6 +82,18 @@ func (l *lane) take(ctx context.Context, r *run) rankcore.Change {
 	}
 	l.cursor, change.To = r.to, r.to
 	return change
+}
+
+// smallFirst puts shards first for which small messages are: who wrote one score looks for it, and a large message is
+// in only when its last shard is. Shards may take a run in in any order.
+func smallFirst(tasks []*task, sizes []int32) {
+	for _, t := range tasks {
+		t.least = sizes[t.message[0]]
+		for _, m := range t.message[1:] {
+			t.least = min(t.least, sizes[m])
+		}
+	}
+	slices.SortStableFunc(tasks, func(t, u *task) int { return cmp.Compare(t.least, u.least) })
 }
 
 // meets says behind which message of the run the shard needs what follows: -1 is all of it, not ok nothing.
@@ -89,16 +117,34 @@ func (l *lane) meets(sh *shard, r *run) (after int, ok bool) {
 	return i, true
 }
 
-// step sends one step to each shard that has a task, in one call, and returns the tasks that remain.
-func (l *lane) step(ctx context.Context, r *run, tasks []*task, change *rankcore.Change) []*task {
-	steps := make([]rankcore.Step, len(tasks))
+// part is a call under way, and its answers once done is closed.
+type part struct {
+	tasks   []*task
+	steps   []rankcore.Step
+	results []rankcore.StepResult
+	done    chan struct{}
+}
+
+// send sends one step to each shard that has a task, in one call.
+func (l *lane) send(ctx context.Context, r *run, tasks []*task) *part {
+	p := &part{tasks: tasks, steps: make([]rankcore.Step, len(tasks)), done: make(chan struct{})}
 	for i, t := range tasks {
-		steps[i] = l.cut(r, t)
+		p.steps[i] = l.cut(r, t)
 	}
-	results := l.a.apply(ctx, steps)
-	rest := tasks[:0]
-	for i, t := range tasks {
-		if !l.settle(r, t, &steps[i], &results[i], change) {
+	go func() {
+		defer close(p.done)
+		p.results = l.a.apply(ctx, p.steps)
+	}()
+	return p
+}
+
+func failed(r rankcore.StepResult) bool { return r.State == rankcore.StepFailed }
+
+// settleAll waits for a part's answers, takes them in and returns the tasks that remain.
+func (l *lane) settleAll(r *run, p *part, change *rankcore.Change) (rest []*task) {
+	<-p.done
+	for i, t := range p.tasks {
+		if !l.settle(r, t, &p.steps[i], &p.results[i], change) {
 			rest = append(rest, t)
 		}
 	}

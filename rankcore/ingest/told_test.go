@@ -1,9 +1,13 @@
 package ingest
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -86,17 +90,11 @@ func TestAShardIsOutBeforeTheChangeIsTold(t *testing.T) {
 	}
 }
 
-// What the first steps of a small run changed is told while the others are still to be taken, and does not say that the
-// run was passed; only the last part does. Together the parts tell of every user and shard, once.
-func TestASmallRunIsToldInParts(t *testing.T) {
-	const steps = 2*partSteps + 1
-	_, a, m := applierOn(t, 4*partSteps)
-	told := &heard{}
-	a.announce = told
-	at := pos(4, 4000)
-	var users []string
+// standing puts every shard at a position, and names so many users that no two share a shard.
+func standing(t *testing.T, a *Applier, m *model, at rankcore.Position, n int) (users []string) {
+	t.Helper()
 	taken := map[int]bool{}
-	for i := 0; len(users) < steps; i++ {
+	for i := 0; len(users) < n; i++ {
 		user := fmt.Sprint("user", i)
 		if s := a.board.Shard(rankcore.UserID(user)); !taken[s] {
 			taken[s] = true
@@ -107,15 +105,41 @@ func TestASmallRunIsToldInParts(t *testing.T) {
 		a.main.shards[s] = shard{state: following, pos: at}
 		m.with(s, func(sh *modelShard) { sh.pos = at })
 	}
-	var before []int // changes told before each step
-	m.before = func(rankcore.Step) { before = append(before, len(told.changes)) }
+	return users
+}
+
+// onAnnounce calls then with each change.
+type onAnnounce struct {
+	*heard
+	then func()
+}
+
+func (o onAnnounce) Announce(c rankcore.Change) {
+	o.heard.Announce(c)
+	o.then()
+}
+
+// What the first steps of a small run changed is told while others are still to be taken, and does not say that the
+// run was passed; only the last part does. Together the parts tell of every user and shard, once.
+func TestASmallRunIsToldInParts(t *testing.T) {
+	const parts = 5
+	const steps = (parts-1)*partSteps + 1
+	_, a, m := applierOn(t, 256)
+	at := pos(4, 4000)
+	users := standing(t, a, m, at, steps)
+	var sent atomic.Int64
+	m.before = func(rankcore.Step) { sent.Add(1) }
+	var before []int64 // steps sent before each change was told
+	told := &heard{}
+	a.announce = onAnnounce{told, func() { before = append(before, sent.Load()) }}
 	r := runOf(a.board, at, 5, users...)
 	if err := a.put(t.Context(), &a.main, r); err != nil {
 		t.Fatal(err)
 	}
-	want := slices.Concat(slices.Repeat([]int{0}, partSteps), slices.Repeat([]int{1}, partSteps), []int{2})
-	if !slices.Equal(before, want) {
-		t.Errorf("changes told before each step: %v", before)
+	for i, n := range before {
+		if least, most := min((i+1)*partSteps, steps), min((i+partsAtOnce)*partSteps, steps); n < int64(least) || n > int64(most) {
+			t.Errorf("%d steps were sent before change %d was told, want %d to %d", n, i, least, most)
+		}
 	}
 	var to []rankcore.Position
 	var named []string
@@ -129,12 +153,120 @@ func TestASmallRunIsToldInParts(t *testing.T) {
 			reached = append(reached, part.Shards...)
 		}
 	}
-	if !slices.Equal(to, []rankcore.Position{at, at, r.to}) {
-		t.Errorf("told to have passed %v, want twice %v and then %v", to, at, r.to)
+	if !slices.Equal(to, append(slices.Repeat([]rankcore.Position{at}, parts-1), r.to)) {
+		t.Errorf("told to have passed %v, want %v in the end and %v before", to, r.to, at)
 	}
 	slices.Sort(named)
 	slices.Sort(users)
 	if slices.Sort(reached); !slices.Equal(named, users) || len(reached) != steps || len(slices.Compact(reached)) != steps {
 		t.Errorf("%d users and the shards %v are told of", len(named), reached)
 	}
+}
+
+// While the store takes one part of a small run it has the next already.
+func TestPartsAreUnderWayTogether(t *testing.T) {
+	const steps = 4 * partSteps
+	_, a, m := applierOn(t, 256)
+	users := standing(t, a, m, pos(4, 4000), steps)
+	first := map[int]bool{} // shards of the first part
+	shards := make([]int, 0, steps)
+	for _, u := range users {
+		shards = append(shards, a.board.Shard(rankcore.UserID(u)))
+	}
+	slices.Sort(shards)
+	for _, s := range shards[:partSteps] {
+		first[s] = true
+	}
+	next := make(chan struct{})
+	var once sync.Once
+	m.before = func(s rankcore.Step) {
+		if first[s.Shard] {
+			select {
+			case <-next:
+			case <-time.After(10 * time.Second):
+				t.Error("nothing else was sent while the first part was held")
+			}
+			return
+		}
+		once.Do(func() { close(next) })
+	}
+	a.main.take(t.Context(), runOf(a.board, pos(4, 4000), 5, users...))
+	for _, s := range shards {
+		m.with(s, func(sh *modelShard) {
+			if sh.steps != 1 {
+				t.Errorf("shard %d took %d steps, want 1", s, sh.steps)
+			}
+		})
+	}
+}
+
+// calls counts those that apply steps.
+type calls struct {
+	*model
+	n atomic.Int64
+}
+
+func (c *calls) Apply(ctx context.Context, b *rankcore.Board, steps []rankcore.Step) []rankcore.StepResult {
+	c.n.Add(1)
+	return c.model.Apply(ctx, b, steps)
+}
+
+// A store that is silent is not waited for with each part of a run: what is left goes at once. And whoever answers
+// takes in what is for it.
+func TestASilentNodeIsNotWaitedForInEachPart(t *testing.T) {
+	const steps = 8 * partSteps
+	_, a, m := applierOn(t, 256)
+	at := pos(4, 4000)
+	users := standing(t, a, m, at, steps)
+	for _, u := range users[1:] {
+		m.down[a.board.Shard(rankcore.UserID(u))] = true
+	}
+	store := &calls{model: m}
+	a.store = store
+	r := runOf(a.board, at, 5, users...)
+	change := a.main.take(t.Context(), r)
+	if n := store.n.Load(); n > partsAtOnce+1 {
+		t.Errorf("a silent store was called %d times for one run", n)
+	}
+	if a.main.cursor != r.to || change.To != r.to || a.inState(unknown) != steps-1 {
+		t.Errorf("at %v, told of %v, and %d shards unknown", a.main.cursor, change.To, a.inState(unknown))
+	}
+	m.with(a.board.Shard(rankcore.UserID(users[0])), func(sh *modelShard) {
+		if sh.pos != r.to {
+			t.Errorf("the shard that answers is at %v", sh.pos)
+		}
+	})
+}
+
+// Who wrote a single score does not wait for the shards of a large message that came before it.
+func TestSmallMessagesGoFirst(t *testing.T) {
+	_, a, m := applierOn(t, 256)
+	at := pos(4, 4000)
+	users := standing(t, a, m, at, 4*partSteps)
+	byShard := func(u, v string) int {
+		return cmp.Compare(a.board.Shard(rankcore.UserID(u)), a.board.Shard(rankcore.UserID(v)))
+	}
+	slices.SortFunc(users, byShard)
+	single := users[len(users)-1]
+	var large []rankcore.Op
+	for i, u := range users {
+		large = append(large, add(fmt.Sprint("large", i), u, 1))
+	}
+	r := newReader(a.board, time.Time{}).understand(at, []entry{
+		{Position: pos(5, 5000), data: rankcore.AppendMessage(nil, a.board, large)},
+		{Position: pos(6, 6000), data: rankcore.AppendMessage(nil, a.board, []rankcore.Op{add("single", single, 10)})},
+	})
+	told := &heard{}
+	a.announce = told
+	if err := a.put(t.Context(), &a.main, r); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(told.changes[0].Users, rankcore.UserID(single)) {
+		t.Errorf("told of first: %v, want %s among them", told.changes[0].Users, single)
+	}
+	m.with(a.board.Shard(rankcore.UserID(single)), func(sh *modelShard) {
+		if got := sh.scores[rankcore.UserID(single)]; got != 11 || sh.pos != r.to {
+			t.Errorf("the shard has %d at %v, want both messages in it", got, sh.pos)
+		}
+	})
 }
