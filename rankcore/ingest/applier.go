@@ -278,7 +278,7 @@ func (a *Applier) handle(ctx context.Context, item fed) error {
 		if err := a.put(ctx, &a.main, r); err != nil {
 			return a.drop(err)
 		}
-		a.feed.applied(a.rest(time.Since(began)))
+		a.feed.applied(a.rest(r, time.Since(began)))
 		a.catchUp(ctx)
 	}
 	a.metrics.lag.Set(float64(item.lag))
@@ -296,16 +296,19 @@ func (a *Applier) handle(ctx context.Context, item fed) error {
 
 // Bounds of the pause between small runs.
 const (
-	restShare = 2 // a run is given this many times the time it takes
-	maxRest   = 100 * time.Millisecond
+	leastShare = 1. / 3 // of the time that the run took
+	maxRest    = 100 * time.Millisecond
 )
 
-// rest is the time from one run to the next, when applying one takes so long. A step costs the store the same
-// whether it holds one operation or twenty, so many small runs would keep it busy with little. Resting as long
-// as the work takes makes runs larger and leaves half of the store's time to readers. It costs a tenth of the
-// freshness bound at most, and nothing where messages are few, and where a whole run has arrived already.
-func (a *Applier) rest(took time.Duration) time.Duration {
-	return min(restShare*took, maxRest, a.board.Freshness/10)
+// rest is the time from one run to the next, when applying r took so long. A step costs the store nearly the same whether it
+// holds one operation or a few, so many small runs would keep it busy with little: resting makes runs larger. While
+// each shard has hardly more than one operation that saves little, and every write shows later by it, so the rest is
+// short and only leaves readers a part of the store's time. The more operations a step has, the more a longer rest
+// saves, up to as long as the work. It costs a tenth of the freshness bound at most, and nothing where messages are
+// few, and where a whole run has arrived already.
+func (a *Applier) rest(r *run, took time.Duration) time.Duration {
+	share := min(max(r.opsPerShard()-1, leastShare), 1)
+	return min(took+time.Duration(share*float64(took)), maxRest, a.board.Freshness/10)
 }
 
 // put buries a run's dead letters, applies it to a lane and announces what changed.

@@ -33,6 +33,18 @@ func (r *run) of(shard, i int) ([]rankcore.PlacedOp, []int32) {
 	return ops[skip:], message[skip:]
 }
 
+// opsPerShard is how many operations a shard has that has any, on average.
+func (r *run) opsPerShard() float64 {
+	shards, last := 0, int32(0)
+	for _, end := range r.ends {
+		if end > last {
+			shards++
+		}
+		last = end
+	}
+	return float64(len(r.ops)) / float64(max(shards, 1))
+}
+
 // sizes are how many operations each message has.
 func (r *run) sizes() []int32 {
 	sizes := make([]int32, len(r.names))

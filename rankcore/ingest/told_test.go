@@ -270,3 +270,28 @@ func TestSmallMessagesGoFirst(t *testing.T) {
 		}
 	})
 }
+
+// The rest grows with what it saves: from a third of the work while shards have an operation each to all of it where
+// they have two, and it never takes much of the freshness bound.
+func TestRestGrowsWithOperationsPerShard(t *testing.T) {
+	_, a, m := applierOn(t, 256)
+	a.board.Freshness = time.Second
+	users := standing(t, a, m, pos(4, 4000), 4)
+	const took = 12 * time.Millisecond
+	for _, c := range []struct {
+		users []string
+		took  time.Duration
+		want  time.Duration
+	}{
+		{users, took, took + took/3},
+		{slices.Concat(users, users[:2]), took, took + took/2},
+		{slices.Concat(users, users), took, 2 * took},
+		{slices.Concat(users, users, users), took, 2 * took},
+		{slices.Concat(users, users), 80 * time.Millisecond, maxRest},
+		{nil, took, took + took/3}, // marks only
+	} {
+		if got := a.rest(runOf(a.board, pos(4, 4000), 5, c.users...), c.took); (got - c.want).Abs() > time.Microsecond {
+			t.Errorf("%d operations on 4 shards in %v: %v to the next run, want %v", len(c.users), c.took, got, c.want)
+		}
+	}
+}
