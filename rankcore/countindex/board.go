@@ -117,6 +117,16 @@ const (
 	notCounted         // it does not know
 )
 
+// ask has the board answer if it is certain of the season, held as it is now; news closes when that changes.
+func (b *board) ask(about rankcore.SeasonID, asked uint64, now time.Time, answer func(b *board) verdict) (v verdict, news <-chan struct{}) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if v = b.certain(about, asked, now); v == counted {
+		v = answer(b)
+	}
+	return v, b.news
+}
+
 // certain tells whether the index has everything that shards had when the question was asked: it is ready, every
 // shard has been heard of late, and the calls that were under way then are over.
 func (b *board) certain(season rankcore.SeasonID, asked uint64, now time.Time) verdict {
@@ -129,79 +139,9 @@ func (b *board) certain(season rankcore.SeasonID, asked uint64, now time.Time) v
 	return counted
 }
 
-func (b *board) above(q rankcore.AboveQuery, asked uint64, now time.Time) (a rankcore.Above, v verdict, news <-chan struct{}) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	if v = b.certain(q.Season, asked, now); v != counted {
-		return a, v, b.news
-	}
-	s := b.seasons[q.Season]
-	have := rankcore.Position{}
-	if s != nil {
-		have = s.changed[q.Shard]
-	}
-	switch {
-	case have == q.Changed:
-	case rankcore.Newer(have, q.Changed) == have:
-		return a, moved, b.news
-	case len(b.underWay) > 0: // the step that the reader saw
-		return a, wait, b.news
-	default: // somebody else's step
-		return a, notCounted, b.news
-	}
-	if s == nil {
-		return a, counted, nil
-	}
-	a.Before, a.Tied = s.counts.Count(q.Key)
-	a.Total, a.Version = s.counts.Total(), s.version
-	return a, counted, nil
-}
-
 // made reports whether every shard has taken in something of the log.
 func (b *board) made() bool {
 	return !slices.ContainsFunc(b.parts, func(p part) bool { return p.at.IsNone() })
-}
-
-func (b *board) head(q rankcore.HeadQuery, asked uint64, now time.Time) (h rankcore.Head, v verdict, news <-chan struct{}) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	if v = b.certain(q.Season, asked, now); v != counted {
-		return h, v, b.news
-	}
-	if !b.made() {
-		return h, notCounted, b.news
-	}
-	h.Last, h.Shards = rankcore.MaxScore, make([]rankcore.ShardHead, b.Shards)
-	s := b.seasons[q.Season]
-	if s == nil {
-		return h, counted, nil
-	}
-	key, ok := s.head.spread(q.Rows, h.Shards)
-	if !ok {
-		h.Shards = nil
-		if key, ok = s.counts.Nth(q.Rows); !ok {
-			key = rankcore.MaxScore
-		}
-	}
-	h.Last = key
-	for i := range h.Shards {
-		h.Shards[i].Members, h.Shards[i].Changed = s.members[i], s.changed[i]
-	}
-	return h, counted, nil
-}
-
-func (b *board) segments(id rankcore.SeasonID, asked uint64, now time.Time) (c rankcore.SegmentCounts, v verdict, news <-chan struct{}) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	if v = b.certain(id, asked, now); v != counted {
-		return c, v, b.news
-	}
-	c.Changed = make([]rankcore.Position, b.Shards)
-	if s := b.seasons[id]; s != nil {
-		copy(c.Changed, s.changed)
-		c.Total, c.Version, c.Segments = s.counts.Total(), s.version, s.counts.Segments()
-	}
-	return c, counted, nil
 }
 
 func (b *board) state(now time.Time, leads bool) State {

@@ -56,7 +56,7 @@ func (x *Index) keep(ctx context.Context, b *board, source Source) {
 		err := x.build(ctx, b, source)
 		if err == nil {
 			st := x.State(b.ID)
-			x.log.Info(fmt.Sprintf("count index of board %s ready: %d members, %d distinct scores, took %v", b.ID, st.Members, st.Scores, st.Took.Round(time.Millisecond)))
+			x.log.Info("the count index is ready", "board", string(b.ID), "members", st.Members, "scores", st.Scores, "took", st.Took.Round(time.Millisecond).String())
 			x.metrics.builds.WithLabelValues(string(b.ID)).Inc()
 			began := time.Now()
 			if !b.waitFor(ctx, func() bool { return b.broken != "" }) {
@@ -125,7 +125,7 @@ func (x *Index) build(ctx context.Context, b *board, source Source) error {
 		if time.Since(told) >= tellEvery {
 			told = time.Now()
 			st := x.State(b.ID)
-			x.log.Info("count index is being built", "board", string(b.ID), "members", st.Members, "shards", st.Scanned, "of", b.Shards)
+			x.log.Info("the count index is being built", "board", string(b.ID), "members", st.Members, "shards", st.Scanned, "of", b.Shards)
 		}
 		rest := min(took/2, mostRest)
 		if got > 0 {
@@ -135,22 +135,36 @@ func (x *Index) build(ctx context.Context, b *board, source Source) error {
 		} else {
 			rest = mostRest
 		}
-		b.mu.RLock()
-		broken, news := b.broken, b.news
-		b.mu.RUnlock()
-		if broken != "" {
-			return errors.New(broken)
-		}
-		if got > 0 {
-			news = nil // else the step that is to come may be why there was nothing to take
-		}
-		select {
-		case <-news:
-		case <-time.After(rest):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := b.pause(ctx, rest, got == 0); err != nil {
+			return err
 		}
 	}
+	return b.complete()
+}
+
+// pause rests between two questions to the shards, and ends early for news where the last question brought nothing: the step
+// that is to come may be why. It fails when the building has to begin anew.
+func (b *board) pause(ctx context.Context, rest time.Duration, forNews bool) error {
+	b.mu.RLock()
+	broken, news := b.broken, b.news
+	b.mu.RUnlock()
+	if broken != "" {
+		return errors.New(broken)
+	}
+	if !forNews {
+		news = nil
+	}
+	select {
+	case <-news:
+	case <-time.After(rest):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// complete has the index answer from now on, where it still holds.
+func (b *board) complete() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.broken != "" {

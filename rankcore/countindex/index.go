@@ -71,8 +71,9 @@ func (x *Index) Ready(id rankcore.BoardID) bool { return x.State(id).Ready }
 // waitAtMost bounds how long an answer waits for steps under way; asking the shards takes no longer.
 const waitAtMost = 100 * time.Millisecond
 
-// settle asks a board until its verdict is final, and waits while steps are under way that may have happened.
-func (x *Index) settle(ctx context.Context, id rankcore.BoardID, ask func(b *board, asked uint64) (verdict, <-chan struct{})) error {
+// settle has a board answer about a season once it is certain of it, and waits while steps are under way that may have
+// happened. Nothing is written by answer where it fails.
+func (x *Index) settle(ctx context.Context, id rankcore.BoardID, about rankcore.SeasonID, answer func(b *board) verdict) error {
 	b := x.boards[id]
 	if b == nil || !x.leads(id) {
 		return rankcore.ErrNotCounted
@@ -80,7 +81,7 @@ func (x *Index) settle(ctx context.Context, id rankcore.BoardID, ask func(b *boa
 	bound := time.NewTimer(waitAtMost)
 	defer bound.Stop()
 	for asked := b.begun(); ; {
-		verdict, news := ask(b, asked)
+		verdict, news := b.ask(about, asked, time.Now(), answer)
 		switch verdict {
 		case counted:
 			return nil
@@ -103,45 +104,30 @@ func (x *Index) settle(ctx context.Context, id rankcore.BoardID, ask func(b *boa
 // Above counts the members at and before a key. It waits for the steps that were under way when it was asked, since
 // they may have happened. It fails with rankcore.ErrNotCounted, rankcore.ErrMoved or ctx's error.
 func (x *Index) Above(ctx context.Context, q rankcore.AboveQuery) (a rankcore.Above, err error) {
-	err = x.settle(ctx, q.Board.ID, func(b *board, asked uint64) (v verdict, news <-chan struct{}) {
-		a, v, news = b.above(q, asked, time.Now())
-		return v, news
-	})
+	err = x.settle(ctx, q.Board.ID, q.Season, func(b *board) verdict { return b.above(q, &a) })
 	return a, err
 }
 
 // Head tells where a season's first members stand, and in which shards. Like Above it waits for steps under way.
 func (x *Index) Head(ctx context.Context, q rankcore.HeadQuery) (h rankcore.Head, err error) {
-	err = x.settle(ctx, q.Board, func(b *board, asked uint64) (v verdict, news <-chan struct{}) {
-		h, v, news = b.head(q, asked, time.Now())
-		return v, news
-	})
+	err = x.settle(ctx, q.Board, q.Season, func(b *board) verdict { return b.head(q, &h) })
 	return h, err
 }
 
 // Stretch tells between which keys the members around a key stand. Like Above it waits for steps under way.
 func (x *Index) Stretch(ctx context.Context, q rankcore.StretchQuery) (st rankcore.Stretch, err error) {
-	err = x.settle(ctx, q.Board, func(b *board, asked uint64) (v verdict, news <-chan struct{}) {
-		st, v, news = b.stretch(q, asked, time.Now())
-		return v, news
-	})
+	err = x.settle(ctx, q.Board, q.Season, func(b *board) verdict { return b.stretch(q, &st) })
 	return st, err
 }
 
 // Places counts the members at and before several keys. Like Above it waits for steps under way.
 func (x *Index) Places(ctx context.Context, q rankcore.PlacesQuery) (p rankcore.Places, err error) {
-	err = x.settle(ctx, q.Board, func(b *board, asked uint64) (v verdict, news <-chan struct{}) {
-		p, v, news = b.places(q, asked, time.Now())
-		return v, news
-	})
+	err = x.settle(ctx, q.Board, q.Season, func(b *board) verdict { return b.places(q, &p) })
 	return p, err
 }
 
 // Segments are the members of a season by segment. Like Above it waits for steps under way.
 func (x *Index) Segments(ctx context.Context, id rankcore.BoardID, season rankcore.SeasonID) (c rankcore.SegmentCounts, err error) {
-	err = x.settle(ctx, id, func(b *board, asked uint64) (v verdict, news <-chan struct{}) {
-		c, v, news = b.segments(season, asked, time.Now())
-		return v, news
-	})
+	err = x.settle(ctx, id, season, func(b *board) verdict { return b.segments(season, &c) })
 	return c, err
 }

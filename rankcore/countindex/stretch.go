@@ -1,30 +1,21 @@
 package countindex
 
 import (
-	"time"
-
 	"rankgate/rankcore"
 	"rankgate/rankcore/tally"
 )
 
-func (b *board) stretch(q rankcore.StretchQuery, asked uint64, now time.Time) (st rankcore.Stretch, v verdict, news <-chan struct{}) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	if v = b.certain(q.Season, asked, now); v == counted && !b.made() {
-		v = notCounted
-	}
-	if v != counted {
-		return st, v, b.news
+func (b *board) stretch(q rankcore.StretchQuery, st *rankcore.Stretch) verdict {
+	if !b.made() {
+		return notCounted
 	}
 	st.First, st.Last, st.Changed = q.Key, q.End, make([]rankcore.Position, b.Shards)
-	s := b.seasons[q.Season]
-	if s == nil {
-		return st, counted, nil
+	if s := b.seasons[q.Season]; s != nil {
+		copy(st.Changed, s.changed)
+		st.Total, st.Version = s.counts.Total(), s.version
+		widen(st, &s.counts, q.Back, q.Forth)
 	}
-	copy(st.Changed, s.changed)
-	st.Total, st.Version = s.counts.Total(), s.version
-	widen(&st, &s.counts, q.Back, q.Forth)
-	return st, counted, nil
+	return counted
 }
 
 // widen widens st, which begins at a key and ends where it must end at the latest, to back members before that key,

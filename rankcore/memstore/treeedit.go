@@ -114,12 +114,17 @@ func (n *inner) level(i int, names *arena) {
 	n.counts[i-1] = a.count()
 }
 
-func (n *inner) levelLeaves(i int, a, b *leaf, names *arena) {
-	total := int(a.n + b.n)
-	keep := total / 2
-	if total <= leafMax*3/4 {
-		keep = total
+// evened is how much the first of two neighbours is to keep of what both have: half of it, or all where that leaves some
+// room below most.
+func evened(total int32, most int) int {
+	if int(total) <= most*3/4 {
+		return int(total)
 	}
+	return int(total) / 2
+}
+
+func (n *inner) levelLeaves(i int, a, b *leaf, names *arena) {
+	keep := evened(a.n+b.n, leafMax)
 	if move := keep - int(a.n); move > 0 {
 		a.take(int(a.n), b, 0, move)
 		a.n = int32(keep)
@@ -133,11 +138,7 @@ func (n *inner) levelLeaves(i int, a, b *leaf, names *arena) {
 }
 
 func (n *inner) levelInners(i int, a, b *inner) {
-	total := int(a.n + b.n)
-	keep := total / 2
-	if total <= innerMax*3/4 {
-		keep = total
-	}
+	keep := evened(a.n+b.n, innerMax)
 	b.bound(0, entry{n.keys[i], n.arrivals[i], n.refs[i]}) // the bound of b's first subtree is known here only
 	if move := keep - int(a.n); move > 0 {
 		a.take(int(a.n), b, 0, move)
