@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"rankgate/gateway/identity"
 )
 
 // AuthMode says who may call.
@@ -100,15 +102,11 @@ func (d *draft) serviceKey() section {
 func (h *Header) setProxies(texts []string) error {
 	h.Proxies = nil
 	for _, text := range texts {
-		prefix, err := netip.ParsePrefix(text)
-		if addr, single := netip.ParseAddr(text); single == nil {
-			addr = addr.Unmap().WithZone("")
-			prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
-		}
+		prefix, err := identity.ParseProxy(text)
 		if err != nil {
 			return fmt.Errorf("%q is neither an address nor a range such as 10.0.0.0/8", text)
 		}
-		h.Proxies = append(h.Proxies, prefix.Masked())
+		h.Proxies = append(h.Proxies, prefix)
 	}
 	return nil
 }
