@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -172,4 +173,42 @@ func TestManySlowHeaders(t *testing.T) {
 		c.reply().problem(tooSlow)
 	}
 	eventually(t, "nothing of them is left", func() bool { return runtime.NumGoroutine() <= before+10 })
+}
+
+// Clients that drip, idle or listen for ever do not hold a stop, which says so to those that can still be told.
+func TestSlowClientsDoNotHoldAStop(t *testing.T) {
+	e := newEdge(t, nil)
+	e.App().Server().ReadTimeout = time.Hour // so that it is the stop that ends them
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- e.Run(ctx, ln) }()
+	var all []*raw
+	for _, text := range []string{
+		"", "GET /v1/boards HTTP/1.1\r\nX-Slow: ",
+		"POST /v1/boards/power/scores HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+		"POST /v1/boards/power/scores HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n",
+		"GET /v1/boards/power/stream HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		for range 20 {
+			c := dial(t, ln.Addr().String())
+			c.send(text)
+			all = append(all, c)
+		}
+	}
+	dial(t, ln.Addr().String()).get("/livez", "").want(200) // whoever came before is accepted
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	for i, c := range all {
+		c.patient()
+		if _, err := io.Copy(io.Discard, c.br); err != nil && !isReset(err) {
+			t.Errorf("connection %d goes on: %v", i, err)
+		}
+	}
 }

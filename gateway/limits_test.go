@@ -238,6 +238,25 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	eventually(t, "the closed one's place is free", func() bool { return w.dial("192.0.2.1").answers() })
 }
 
+// A network of IPv6 is one hoarder, whichever of its addresses it comes from, with half a request on each connection.
+func TestConnectionsOfOneNetwork(t *testing.T) {
+	const most = 8
+	w := newEdge(t, func(c *Config) { c.Limits.PerAddressConns = most }).world()
+	var hoard []*raw
+	for i := range most {
+		c := w.dial(fmt.Sprintf("2001:db8:1:2:%x::1", i))
+		c.send("GET /livez HTTP/1.1\r\nHost: x\r\n")
+		hoard = append(hoard, c)
+	}
+	w.dial("2001:db8:1:2:ffff::1").reply().want(429).field("type", "/problems/too-many-connections")
+	for _, other := range []string{"2001:db8:1:3::1", "192.0.2.1"} {
+		w.dial(other).get("/livez", "").want(200)
+	}
+	for _, c := range hoard {
+		c.expecting("\r\n").want(200)
+	}
+}
+
 // answers reports whether the connection is served.
 func (r *raw) answers() bool {
 	r.send("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
