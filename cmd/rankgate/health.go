@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rankgate/gateway"
+	"rankgate/gateway/identity"
 	"rankgate/rankcore"
 	"rankgate/rankcore/ingest"
 )
@@ -19,6 +20,7 @@ type health struct {
 	index    func(*rankcore.Board) string                                // what its exact ranks wait for; nil without appliers
 	progress func(rankcore.BoardID) (rankcore.Progress, time.Time, bool) // what is heard of all; nil in a core
 	reader   rankcore.Reader                                             // nil in a core
+	issuers  map[string]func() identity.KeyState                         // of tokens, by what /readyz calls them
 }
 
 // logHealth is what the log knows of itself, and of the server in this process, which may be nil.
@@ -41,12 +43,27 @@ func (h *health) check(ctx context.Context) gateway.Health {
 		"applier": h.applierState(),
 	}}
 	h.store.describe(out.Dependencies)
+	for name, keys := range h.issuers {
+		out.Dependencies[name] = issuerState(keys())
+	}
 	for _, b := range h.boards {
 		if h.reader != nil && canShow(ctx, h.reader, b) {
 			out.Ready = true
 		}
 	}
 	return out
+}
+
+// issuerState is about who publishes the keys that tokens are judged by.
+func issuerState(keys identity.KeyState) gateway.Dependency {
+	switch keys {
+	case identity.KeysUnknown:
+		return gateway.Dependency{State: gateway.Down, Detail: "its keys were never read, so no token can be judged"}
+	case identity.KeysOld:
+		return gateway.Dependency{State: gateway.Degraded, Detail: "its keys cannot be read; those known before go on counting"}
+	case identity.KeysKnown:
+	}
+	return gateway.Dependency{State: gateway.OK}
 }
 
 // canShow reports whether there is any answer for the board's default season, however old.

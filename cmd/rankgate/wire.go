@@ -13,6 +13,7 @@ import (
 	"rankgate/cmd/rankgate/internal/config"
 	"rankgate/degrade"
 	"rankgate/gateway"
+	"rankgate/gateway/identity"
 	"rankgate/invalidation"
 	"rankgate/rankcore"
 	"rankgate/rankcore/aggregate"
@@ -66,7 +67,7 @@ func wire(cfg *config.Config, auth gateway.ServiceAuth, at sockets, log *slog.Lo
 		Log: oplog, Boards: e.cfg.Boards, Leases: leases, Shards: store, Index: auditedIndex(store, index), Logger: log, Registerer: e.reg,
 	})
 	e.store = watch
-	known := &health{boards: cfg.Boards, log: logHealth(oplog, server), store: watch}
+	known := &health{boards: cfg.Boards, log: logHealth(oplog, server), store: watch, issuers: map[string]func() identity.KeyState{}}
 	if cfg.Role != config.RoleGateway {
 		e.wireCore(oplog, leases, store, index, casts, known)
 		e.add("auditor", auditor.Run)
@@ -81,7 +82,7 @@ func wire(cfg *config.Config, auth gateway.ServiceAuth, at sockets, log *slog.Lo
 		}
 	}
 	face.Auth.Service = auth
-	if err := e.identify(&face); err != nil {
+	if err := e.identify(&face, known); err != nil {
 		return nil, err
 	}
 	return e, e.wireGateways(face, at)

@@ -36,6 +36,8 @@ type keySet struct {
 	keys   atomic.Pointer[keyfunc.Keyfunc]
 	first  chan struct{} // closed when keys are known
 	wanted chan struct{} // holds one wish to read the keys again
+
+	failing atomic.Bool // the newest reading failed
 }
 
 func newKeySet(url string, log *slog.Logger) *keySet {
@@ -72,19 +74,15 @@ func (k *keySet) keyOf(token *jwt.Token) (any, error) {
 
 func (k *keySet) run(ctx context.Context) error {
 	defer k.client.CloseIdleConnections()
-	failing := false
 	for {
 		pause := k.every + rand.N(k.every/5)
 		if err := k.read(ctx); err != nil {
-			if ctx.Err() == nil && !failing {
+			if ctx.Err() == nil && !k.failing.Swap(true) {
 				k.log.Error("the issuer's keys cannot be read; those known before go on counting", "cause", err)
 			}
-			failing, pause = true, k.retry+rand.N(k.retry/5)
-		} else {
-			if failing {
-				k.log.Info("the issuer's keys can be read again")
-			}
-			failing = false
+			pause = k.retry + rand.N(k.retry/5)
+		} else if k.failing.Swap(false) {
+			k.log.Info("the issuer's keys can be read again")
 		}
 		if !k.wait(ctx, pause) {
 			return nil

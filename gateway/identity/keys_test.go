@@ -106,8 +106,8 @@ func TestPublishedKeysAreBelieved(t *testing.T) {
 func TestKeysAreReadAgain(t *testing.T) {
 	i, first, second := newIssuer(t), newKey(t), newKey(t)
 	tokens := i.tokens(t)
-	if _, err := tokens.Caller(sign(t, jwt.SigningMethodRS256, first, "1", good(nil))); !errors.Is(err, ErrNoKeys) {
-		t.Errorf("without keys: %v", err)
+	if _, err := tokens.Caller(sign(t, jwt.SigningMethodRS256, first, "1", good(nil))); !errors.Is(err, ErrNoKeys) || tokens.Keys() != KeysUnknown {
+		t.Errorf("without keys: %v, %v", err, tokens.Keys())
 	}
 	i.publish(jwk(t, "1", first))
 	accepted := func(key *rsa.PrivateKey, kid string) func() bool {
@@ -120,8 +120,10 @@ func TestKeysAreReadAgain(t *testing.T) {
 	i.publish(jwk(t, "2", second))
 	eventually(t, "a new key", accepted(second, "2"))
 	eventually(t, "the old key is gone", func() bool { return !accepted(first, "1")() })
+	eventually(t, "the keys are known", func() bool { return tokens.Keys() == KeysKnown })
 	i.keys.Store(nil)
 	accepted(newKey(t), "3")() // makes the keys be read
+	eventually(t, "the keys are old", func() bool { return tokens.Keys() == KeysOld })
 	if !accepted(second, "2")() {
 		t.Error("an issuer that is down took its keys away")
 	}

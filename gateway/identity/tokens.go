@@ -87,6 +87,29 @@ func (t *Tokens) Run(ctx context.Context) error {
 	return t.keys.run(ctx)
 }
 
+// KeyState is how well the keys are known that tokens are judged by.
+type KeyState int
+
+// The states of keys.
+const (
+	KeysKnown   KeyState = iota
+	KeysOld              // they cannot be read now, and those known before go on counting
+	KeysUnknown          // they were never read, so no token can be judged
+)
+
+// Keys tells how well the keys are known. A secret always is.
+func (t *Tokens) Keys() KeyState {
+	switch {
+	case t.keys == nil:
+		return KeysKnown
+	case t.keys.keys.Load() == nil:
+		return KeysUnknown
+	case t.keys.failing.Load():
+		return KeysOld
+	}
+	return KeysKnown
+}
+
 // claims are what is read of a token beside what the library checks.
 type claims struct {
 	jwt.RegisteredClaims

@@ -59,6 +59,9 @@ func TestATokenIsBelieved(t *testing.T) {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}
+	if tokens.Keys() != KeysKnown {
+		t.Error("a secret is not known")
+	}
 	for _, scope := range []any{[]string{"a", "scores:write"}, "scores:write"} {
 		c, err := tokens.Caller(sign(t, jwt.SigningMethodHS256, secret, "", good(func(c jwt.MapClaims) { delete(c, "scope"); c["scp"] = scope })))
 		if err != nil || !c.Can("scores:write") {
