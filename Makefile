@@ -57,6 +57,7 @@ FAULTS ?= --scenario all --for 1m
 faults: servers build ## the long form of the fault suite: hurt everything under load, compare with what was acknowledged
 	bin/loadtest chaos --binary bin/rankgate $(FAULTS)
 	bin/loadtest outage --binary bin/rankgate
+	go test -tags long -run '^(TestTheBoundHoldsForMinutes|TestAMillionRandomIds)' -v -count=1 -timeout 30m ./cmd/rankgate
 
 .PHONY: import-npm
 import-npm: servers $(COUNTS) ## import 3.77 million real names into both stores and compare with a sort of the file
@@ -64,7 +65,7 @@ import-npm: servers $(COUNTS) ## import 3.77 million real names into both stores
 
 .PHONY: ranks
 ranks: servers ## ask for a million ranks of a million members with many ties through the count index, and compare with a sort
-	go test -tags million -run '^TestAMillionRanks' -v -count=1 -timeout 30m ./rankcore/redisstore
+	go test -tags long -run '^TestAMillionRanks' -v -count=1 -timeout 30m ./rankcore/redisstore
 
 $(COUNTS):
 	@mkdir -p .cache/npm

@@ -52,8 +52,9 @@ type ShardHead struct {
 type StretchQuery struct {
 	Board       BoardID
 	Season      SeasonID
-	Key, End    int64 // within ±MaxScore
-	Back, Forth int64 // Forth is at least 1
+	Key, End    int64  // within ±MaxScore
+	Back, Forth int64  // Forth is at least 1
+	Seen        []Seen // shards whose rows have been read, each once
 }
 
 // Stretch is members between two keys, both included: those that were asked for and all who share a key with one of
@@ -62,7 +63,7 @@ type Stretch struct {
 	First, Last         int64
 	Before, Rows, Total int64      // members with a smaller key than First, members of the stretch, and all
 	Version             Position   // the newest message that changed the season's scores
-	Changed             []Position // by shard
+	Changed             []Position // by shard; as it was seen, where no row of the stretch has changed since
 }
 
 // PlacesQuery asks a count index about the members at and before several keys.
@@ -70,6 +71,13 @@ type PlacesQuery struct {
 	Board  BoardID
 	Season SeasonID
 	Keys   []int64 // at most MaxUsers
+	Seen   []Seen  // shards from which keys were read, each once
+}
+
+// Seen is a shard that somebody has read: Changed was the newest message that had changed the season's scores there.
+type Seen struct {
+	Shard   int
+	Changed Position
 }
 
 // Places are counts over all shards, all of one moment. Each shard is as it was at some moment between the question and
@@ -78,7 +86,7 @@ type Places struct {
 	Before, Tied []int64    // of each key: members with a smaller one, and with this one
 	Total        int64      // of all members
 	Version      Position   // the newest message that changed the season's scores
-	Changed      []Position // by shard
+	Changed      []Position // by shard; as it was seen, where nobody has come to one of the keys or left it since
 }
 
 // SegmentCount is how many members stand in a segment of keys: SegmentOf the key. On a descending board it mirrors

@@ -151,7 +151,11 @@ func (n *near) settled(t *testing.T) {
 
 // Whatever keeps the news from a gateway, what it calls fresh has every write that was acknowledged more than the
 // bound before, and none of its answers goes back.
-func TestTheBoundHoldsOnEveryGateway(t *testing.T) {
+func TestTheBoundHoldsOnEveryGateway(t *testing.T) { boundHolds(t, 3*bound/2) }
+
+// boundHolds has each fault last that long.
+func boundHolds(t *testing.T, each time.Duration) {
+	t.Helper()
 	nats, redis := servers.NATS(t), servers.Redis(t)
 	config := fmt.Sprintf("boards: { power: { update: add, shards: 4 } }\nlimits: { per_address_rps: -1 }\nstore: { url: %q }\nlog: { monitors: [%q], url: ",
 		redis.URL, nats.MonitorURL)
@@ -199,7 +203,7 @@ func TestTheBoundHoldsOnEveryGateway(t *testing.T) {
 		}
 		began := count.at(time.Now())
 		fault.hurt()
-		<-time.After(3 * bound / 2)
+		<-time.After(each)
 		fault.mend()
 		for _, n := range watched {
 			n.settled(t)

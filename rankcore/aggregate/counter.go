@@ -77,7 +77,7 @@ func (c *Counter) Stretch(ctx context.Context, q rankcore.StretchQuery) (st rank
 	if c.own(q.Board) {
 		return c.cfg.Own.Stretch(ctx, q)
 	}
-	asked := question{kind: askStretch, season: q.Season, n: q.Key, end: q.End, back: q.Back, forth: q.Forth}
+	asked := question{kind: askStretch, season: q.Season, n: q.Key, end: q.End, back: q.Back, forth: q.Forth, seen: q.Seen}
 	err = c.ask(ctx, q.Board, asked, func(r *reader) { st = r.stretch() })
 	return st, err
 }
@@ -87,7 +87,7 @@ func (c *Counter) Places(ctx context.Context, q rankcore.PlacesQuery) (p rankcor
 	if c.own(q.Board) {
 		return c.cfg.Own.Places(ctx, q)
 	}
-	err = c.ask(ctx, q.Board, question{kind: askPlaces, season: q.Season, keys: q.Keys}, func(r *reader) {
+	err = c.ask(ctx, q.Board, question{kind: askPlaces, season: q.Season, keys: q.Keys, seen: q.Seen}, func(r *reader) {
 		p = r.places()
 		r.garbled = r.garbled || len(p.Before) != len(q.Keys)
 	})

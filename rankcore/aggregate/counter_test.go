@@ -71,7 +71,7 @@ func TestGarbageIsNoQuestionAboutCounts(t *testing.T) {
 	for _, asked := range [][]byte{
 		nil,
 		{version},
-		[]byte(`{"v":1}`), make([]byte, maxQuestion+maxKeys+1),
+		[]byte(`{"v":1}`), make([]byte, maxQuestion+maxKeys+maxShardsSeen+1),
 		encodeQuestion(question{kind: askPlaces + 1, season: "all"}),
 		encodeQuestion(question{kind: askAbove, season: "all", shard: power.Shards}),
 		encodeQuestion(question{kind: askStretch, season: "all", n: rankcore.MaxScore + 1, forth: 1}),

@@ -31,8 +31,9 @@ const (
 const (
 	maxSeasonName = 64
 	maxNumber     = binary.MaxVarintLen64
-	maxQuestion   = 160                           // bytes: a season's name and seven numbers
-	maxKeys       = rankcore.MaxUsers * maxNumber // bytes: and those of a batch of users
+	maxQuestion   = 160                                // bytes: a season's name and seven numbers
+	maxKeys       = rankcore.MaxUsers * maxNumber      // bytes: and those of a batch of users
+	maxShardsSeen = 3 * rankcore.MaxShards * maxNumber // bytes: and of all shards when they were seen
 )
 
 // question is about one season. What its kind does not ask for is zero.
@@ -45,6 +46,7 @@ type question struct {
 
 	end, back, forth int64   // of a stretch
 	keys             []int64 // of places
+	seen             []rankcore.Seen
 }
 
 func encodeQuestion(q question) []byte {
@@ -58,18 +60,20 @@ func encodeQuestion(q question) []byte {
 		to = binary.AppendVarint(to, q.end)
 		to = binary.AppendUvarint(to, uint64(q.back))
 		to = binary.AppendUvarint(to, uint64(q.forth))
+		to = appendSeen(to, q.seen)
 	}
 	if q.kind == askPlaces {
 		to = binary.AppendUvarint(to, uint64(len(q.keys)))
 		for _, key := range q.keys {
 			to = binary.AppendVarint(to, key)
 		}
+		to = appendSeen(to, q.seen)
 	}
 	return to
 }
 
 func decodeQuestion(data []byte) (q question, err error) {
-	if len(data) < 2 || len(data) > maxQuestion+maxKeys || data[0] != version {
+	if len(data) < 2 || len(data) > maxQuestion+maxKeys+maxShardsSeen || data[0] != version {
 		return q, fmt.Errorf("%d bytes that are no question of version %d", len(data), version)
 	}
 	q.kind = data[1]
@@ -86,6 +90,7 @@ func decodeQuestion(data []byte) (q question, err error) {
 		for _, n := range [...]int64{q.back, q.forth} {
 			r.garbled = r.garbled || n > rankcore.MaxRows+1
 		}
+		q.seen = r.seen()
 	}
 	if q.kind == askPlaces {
 		n := r.uvarint()
@@ -93,6 +98,7 @@ func decodeQuestion(data []byte) (q question, err error) {
 		for i := uint64(0); i < n && !r.garbled; i++ {
 			q.keys = append(q.keys, r.varint())
 		}
+		q.seen = r.seen()
 	}
 	if r.garbled || len(r.rest) > 0 || q.kind < askAbove || q.kind > askPlaces || len(q.season) > maxSeasonName || shard >= rankcore.MaxShards {
 		return q, fmt.Errorf("a garbled question of kind %d", q.kind)
@@ -108,6 +114,24 @@ func appendPosition(to []byte, p rankcore.Position) []byte {
 func (r *reader) position() rankcore.Position {
 	seq := r.uvarint()
 	return rankcore.Position{Seq: seq, Time: r.varint()}
+}
+
+func appendSeen(to []byte, seen []rankcore.Seen) []byte {
+	to = binary.AppendUvarint(to, uint64(len(seen)))
+	for _, s := range seen {
+		to = appendPosition(binary.AppendUvarint(to, uint64(s.Shard)), s.Changed)
+	}
+	return to
+}
+
+// seen are shards, each once and in order.
+func (r *reader) seen() (list []rankcore.Seen) {
+	for range r.length() {
+		shard := r.uvarint()
+		r.garbled = r.garbled || shard >= rankcore.MaxShards || len(list) > 0 && int(shard) <= list[len(list)-1].Shard
+		list = append(list, rankcore.Seen{Shard: int(shard), Changed: r.position()})
+	}
+	return list
 }
 
 func appendPositions(to []byte, list []rankcore.Position) []byte {

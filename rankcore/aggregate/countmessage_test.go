@@ -31,6 +31,11 @@ func TestCountsCross(t *testing.T) {
 		if asked.kind == askPlaces {
 			asked.keys = rapid.SliceOfN(rapid.Int64(), 1, rankcore.MaxUsers).Draw(rt, "keys")
 		}
+		if asked.kind == askStretch || asked.kind == askPlaces {
+			for shard := rapid.IntRange(0, 9).Draw(rt, "seen"); shard < rankcore.MaxShards && rapid.IntRange(0, 3).Draw(rt, "one more") > 0; shard += rapid.IntRange(1, 99).Draw(rt, "further") {
+				asked.seen = append(asked.seen, rankcore.Seen{Shard: shard, Changed: anyPosition.Draw(rt, "then")})
+			}
+		}
 		whole := encodeQuestion(asked)
 		if got, err := decodeQuestion(whole); err != nil || !reflect.DeepEqual(got, asked) {
 			rt.Fatalf("%+v, %v, want %+v", got, err, asked)

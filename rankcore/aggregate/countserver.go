@@ -96,11 +96,11 @@ func countOf(ctx context.Context, index Index, b *rankcore.Board, q question) ([
 		return appendHead(to, h), err
 	case askStretch:
 		st, err := index.Stretch(ctx, rankcore.StretchQuery{
-			Board: b.ID, Season: q.season, Key: q.n, End: q.end, Back: q.back, Forth: q.forth,
+			Board: b.ID, Season: q.season, Key: q.n, End: q.end, Back: q.back, Forth: q.forth, Seen: q.seen,
 		})
 		return appendStretch(to, st), err
 	case askPlaces:
-		p, err := index.Places(ctx, rankcore.PlacesQuery{Board: b.ID, Season: q.season, Keys: q.keys})
+		p, err := index.Places(ctx, rankcore.PlacesQuery{Board: b.ID, Season: q.season, Keys: q.keys, Seen: q.seen})
 		return appendPlaces(to, p), err
 	default:
 		c, err := index.Segments(ctx, b.ID, q.season)

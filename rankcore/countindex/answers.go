@@ -1,6 +1,10 @@
 package countindex
 
-import "rankgate/rankcore"
+import (
+	"slices"
+
+	"rankgate/rankcore"
+)
 
 // The answers of a board that is certain of the season and held for reading: see ask.
 
@@ -61,6 +65,7 @@ func (b *board) places(q rankcore.PlacesQuery, p *rankcore.Places) verdict {
 		}
 		copy(p.Changed, s.changed)
 		p.Total, p.Version = s.counts.Total(), s.version
+		s.past.still(p.Changed, q.Seen, func(key int64) bool { return slices.Contains(q.Keys, key) })
 	}
 	return counted
 }

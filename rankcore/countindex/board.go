@@ -37,6 +37,7 @@ type season struct {
 	members []int64             // by shard
 	changed []rankcore.Position // by shard
 	version rankcore.Position   // the newest of changed
+	past    past
 }
 
 // part is what the index has of one shard.

@@ -149,6 +149,9 @@ func (b *board) follow(shard int, p *part, m *rankcore.SeasonMoves, at rankcore.
 	if !whole {
 		b.breakUp("a step took members from where none were counted")
 	}
+	if b.Ties == rankcore.TiesShared { // else somebody can go behind others at the same key, which is no move
+		s.past.add(pastStep{shard: shard, was: s.changed[shard], moves: m.Moves})
+	}
 	s.changed[shard] = at
 	s.version = rankcore.Newer(s.version, at)
 	for _, w := range b.watches {

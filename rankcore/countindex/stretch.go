@@ -14,6 +14,7 @@ func (b *board) stretch(q rankcore.StretchQuery, st *rankcore.Stretch) verdict {
 		copy(st.Changed, s.changed)
 		st.Total, st.Version = s.counts.Total(), s.version
 		widen(st, &s.counts, q.Back, q.Forth)
+		s.past.still(st.Changed, q.Seen, func(key int64) bool { return st.First <= key && key <= st.Last })
 	}
 	return counted
 }

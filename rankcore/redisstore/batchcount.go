@@ -23,6 +23,9 @@ func (s *Store) countBatch(ctx context.Context, b *batch, begun time.Time) bool 
 		if len(users) == 0 {
 			return false
 		}
+		for i, shard := range b.shards {
+			q.Seen = append(q.Seen, rankcore.Seen{Shard: shard, Changed: b.readings[i].changed})
+		}
 		places, err := s.counter.Places(ctx, q)
 		if err != nil || len(places.Changed) != b.Board.Shards {
 			return false

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"rankgate/rankcore"
@@ -49,7 +48,7 @@ func (s *Store) takeHead(ctx context.Context, r *run, head rankcore.Head) (ask [
 	most, sum := int64(0), int64(0)
 	for shard, part := range head.Shards {
 		if part.Rows > 0 {
-			asked = append(asked, told{shard: shard, changed: part.Changed})
+			asked = append(asked, told{shard: shard})
 			most, sum = max(most, part.Rows), sum+part.Rows
 			continue
 		}
@@ -66,14 +65,14 @@ func (s *Store) takeHead(ctx context.Context, r *run, head rankcore.Head) (ask [
 	for i, a := range s.readTold(ctx, r.board, r.season, &r.about, asked) {
 		shard := asked[i].shard
 		part := head.Shards[shard]
-		if a.err != nil && !errors.Is(a.err, errChanged) {
+		if a.err != nil {
 			return nil, false
 		}
-		if a.err != nil || int64(len(a.value.list)) != min(int64(asked[i].most), part.Rows) {
+		if a.value.changed != part.Changed || int64(len(a.value.list)) != min(int64(asked[i].most), part.Rows) {
 			ask = append(ask, shard)
 			continue
 		}
-		r.slices[shard] = slice{reading: reading{members: part.Members, changed: part.Changed}, forth: a.value}
+		r.slices[shard] = slice{reading: reading{members: part.Members, changed: part.Changed}, forth: a.value.rows}
 		s.lastRows.saw(seasonKey{r.board.ID, r.season}, shard, part.Changed, time.Now())
 	}
 	return ask, true

@@ -13,7 +13,7 @@ const (
 	// mostStretched is how many rows are read for one page. Where long ties would make them more, each shard is asked
 	// for its share, as if there were no counter.
 	mostStretched = 4 * rankcore.MaxRows
-	stretchTries  = 3 // shards may change on the way from the counter to them
+	stretchTries  = 4 // shards may change while they are read
 )
 
 // rowsCounted answers q from the rows that the counter names. It is nil where the counter does not know, a shard does not
@@ -81,11 +81,15 @@ func (s *Store) aroundCounted(ctx context.Context, q rankcore.RowsQuery, begun t
 }
 
 // stretch is all rows between two keys that the counter names, ranked. Only rows are read: the counter knows how many
-// members stand before them, and which message had last changed each shard when it said so. A shard that still says the
-// same behind its rows has not changed in between, so that rows, ranks and total are all of the counter's moment. That
-// there are as many rows as it counted holds both against each other.
+// members stand before them, and of each shard either that it is as it was read or that at least none of these rows has
+// changed since, so that rows, ranks and total are all of the counter's moment. Shards of which it knows neither are read
+// again. That there are as many rows as it counted holds both against each other.
 func (s *Store) stretch(ctx context.Context, b *rankcore.Board, begun time.Time, q rankcore.StretchQuery) *rankcore.Page {
+	var read *stretchRead
 	for range stretchTries {
+		if read != nil {
+			q.Seen = read.known()
+		}
 		st, err := s.counter.Stretch(ctx, q)
 		if err != nil || len(st.Changed) != b.Shards || st.Rows > mostStretched {
 			return nil
@@ -96,35 +100,90 @@ func (s *Store) stretch(ctx context.Context, b *rankcore.Board, begun time.Time,
 		if st.Rows == 0 {
 			return page
 		}
-		page.Entries, err = s.stretchRows(ctx, b, q.Season, &st)
-		switch {
-		case err == nil:
-			b.Ties.SetRanks(page.Entries, st.Before, st.Before)
-			return page
-		case !errors.Is(err, errChanged):
+		if read == nil || st.First < read.First || read.Last < st.Last {
+			read = &stretchRead{Stretch: st, board: b, season: q.Season, shards: make([]shardRead, b.Shards)}
+		}
+		whole, err := s.readStretch(ctx, read, &st)
+		if err != nil {
 			return nil
 		}
+		if !whole {
+			continue
+		}
+		if page.Entries = read.between(st.First, st.Last); int64(len(page.Entries)) != st.Rows {
+			return nil
+		}
+		b.Ties.SetRanks(page.Entries, st.Before, st.Before)
+		return page
 	}
 	return nil
 }
 
-// stretchRows reads the rows of st from all shards.
-func (s *Store) stretchRows(ctx context.Context, b *rankcore.Board, season rankcore.SeasonID, st *rankcore.Stretch) ([]rankcore.Entry, error) {
-	asked := make([]told, b.Shards)
-	for shard := range asked {
-		asked[shard] = told{shard: shard, most: int(st.Rows) + 1, changed: st.Changed[shard]}
-	}
-	a := &about{order: b.Order, ties: b.Ties, gap: rankcore.Gap{Key: st.First}, last: st.Last}
-	lists, found := make([][]rankcore.Entry, b.Shards), 0
-	for shard, answer := range s.readTold(ctx, b, season, a, asked) {
-		if answer.err != nil {
-			return nil, answer.err
+// stretchRead is what has been read of a stretch.
+type stretchRead struct {
+	rankcore.Stretch
+	board  *rankcore.Board
+	season rankcore.SeasonID
+	shards []shardRead // by number
+}
+
+// shardRead is the rows of one shard when changed was the message that had last changed the season there.
+type shardRead struct {
+	list    []rankcore.Entry
+	known   bool // that the rows are of that moment
+	changed rankcore.Position
+}
+
+// known is the shards whose rows are.
+func (r *stretchRead) known() (seen []rankcore.Seen) {
+	for shard, sh := range r.shards {
+		if sh.known {
+			seen = append(seen, rankcore.Seen{Shard: shard, Changed: sh.changed})
 		}
-		lists[shard] = answer.value.list
-		found += len(lists[shard])
 	}
-	if int64(found) != st.Rows {
-		return nil, notReady("there are other rows than were counted")
+	return seen
+}
+
+// readStretch reads the rows of shards that are not known as st has them. It reports whether all are now.
+func (s *Store) readStretch(ctx context.Context, r *stretchRead, st *rankcore.Stretch) (whole bool, err error) {
+	var ask []told
+	for shard := range r.shards {
+		if sh := &r.shards[shard]; !sh.known || sh.changed != st.Changed[shard] {
+			ask = append(ask, told{shard: shard, most: int(max(r.Rows, st.Rows)) + 1})
+			sh.changed, sh.known = st.Changed[shard], false
+		}
 	}
-	return rankcore.Merge(b.Order, lists, found), nil
+	a := &about{order: r.board.Order, ties: r.board.Ties, gap: rankcore.Gap{Key: r.First}, last: r.Last}
+	whole = true
+	for range 2 { // who has changed meanwhile seldom does so again at once
+		var again []told
+		for i, answer := range s.readTold(ctx, r.board, r.season, a, ask) {
+			if answer.err != nil {
+				return false, answer.err
+			}
+			sh := &r.shards[ask[i].shard]
+			if sh.known = answer.value.changed == sh.changed; !sh.known { // it changed before its rows were read, or after that
+				sh.changed, whole = answer.value.changed, false
+				again = append(again, ask[i])
+			}
+			sh.list = answer.value.list
+		}
+		if ask = again; len(ask) == 0 {
+			break
+		}
+	}
+	return whole, nil
+}
+
+// between is the rows between two keys, both included, of all shards.
+func (r *stretchRead) between(first, last int64) []rankcore.Entry {
+	lists, n := make([][]rankcore.Entry, len(r.shards)), 0
+	for shard := range r.shards {
+		list := slices.DeleteFunc(r.shards[shard].list, func(e rankcore.Entry) bool {
+			key := r.board.Order.Key(e.Score)
+			return key < first || last < key
+		})
+		lists[shard], n = list, n+len(list)
+	}
+	return rankcore.Merge(r.board.Order, lists, n)
 }

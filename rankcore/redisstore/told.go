@@ -10,17 +10,19 @@ import (
 	"rankgate/rankcore"
 )
 
-// told is a shard of which the counter has told something.
-type told struct {
-	shard   int
-	most    int               // rows to read
-	changed rankcore.Position // the message that had last changed the season there when the counter was asked
+// told is a shard of which the counter has told how many rows to read.
+type told struct{ shard, most int }
+
+// toldRows are a shard's rows, and the message that had last changed the season there behind them. Who knows that it was
+// the same one before, from the counter or an earlier answer, knows that the rows are of that moment. A shard that was
+// emptied or set back shows it by that as well.
+type toldRows struct {
+	rows
+	changed rankcore.Position
 }
 
-// readTold reads rows of shards from the gap's key to the last one. A shard of which the counter has told is asked for
-// nothing but rows, and which message last changed the season: when it is the one that the counter knew of before, the rows
-// are as they were then, and else the answer is errChanged. A shard that was emptied or set back shows it by that as well.
-func (s *Store) readTold(ctx context.Context, b *rankcore.Board, season rankcore.SeasonID, a *about, asked []told) []answer[rows] {
+// readTold reads rows of shards from the gap's key to the last one, and nothing else.
+func (s *Store) readTold(ctx context.Context, b *rankcore.Board, season rankcore.SeasonID, a *about, asked []told) []answer[toldRows] {
 	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
 	defer cancel()
 	shards, of := make([]int, len(asked)), make(map[int]*told, len(asked))
@@ -28,7 +30,7 @@ func (s *Store) readTold(ctx context.Context, b *rankcore.Board, season rankcore
 		shards[i] = asked[i].shard
 		of[shards[i]] = &asked[i]
 	}
-	return fanOut(ctx, s, s.reads, b, shards, func(ctx context.Context, node redis.UniversalClient, shards []int) ([]answer[rows], error) {
+	return fanOut(ctx, s, s.reads, b, shards, func(ctx context.Context, node redis.UniversalClient, shards []int) ([]answer[toldRows], error) {
 		begun := time.Now()
 		type sent struct {
 			rows    *redis.Cmd
@@ -46,34 +48,29 @@ func (s *Store) readTold(ctx context.Context, b *rankcore.Board, season rankcore
 		}
 		commands, _ := pipe.Exec(ctx) // every command carries its own error
 		s.metrics.calls.WithLabelValues("told").Observe(time.Since(begun).Seconds())
-		answers := make([]answer[rows], len(shards))
+		answers := make([]answer[toldRows], len(shards))
 		for i, shard := range shards {
-			answers[i].value, answers[i].err = a.takeTold(of[shard], all[i].rows, all[i].changed)
+			answers[i].value, answers[i].err = a.takeTold(of[shard].most, all[i].rows, all[i].changed)
 		}
 		return answers, sickness(commands)
 	})
 }
 
 // takeTold reads a shard's answer.
-func (a *about) takeTold(t *told, found *redis.Cmd, changed *redis.StringCmd) (rows, error) {
+func (a *about) takeTold(most int, found *redis.Cmd, changed *redis.StringCmd) (t toldRows, err error) {
 	list, err := found.Result()
 	meta, err2 := changed.Result()
 	if err2 == redis.Nil { //nolint:errorlint // the season is not there, and a command's own error is not wrapped
 		meta, err2 = "", nil
 	}
 	if err = worst(err, err2); err != nil {
-		return rows{}, err
+		return t, err
 	}
-	if !t.still(meta) {
-		return rows{}, errChanged
+	if meta != "" {
+		if t.changed, err = rankcore.ParsePosition(meta[strings.LastIndexByte(meta, ' ')+1:]); err != nil {
+			return t, err
+		}
 	}
-	return a.entries(list, t.most)
-}
-
-// still reports whether meta names the message that the counter knew of.
-func (t *told) still(meta string) bool {
-	if t.changed.IsNone() {
-		return meta == ""
-	}
-	return strings.HasSuffix(meta, " "+t.changed.String())
+	t.rows, err = a.entries(list, most)
+	return t, err
 }
