@@ -57,7 +57,7 @@ FAULTS ?= --scenario all --for 1m
 faults: servers build ## the long form of the fault suite: hurt everything under load, compare with what was acknowledged
 	bin/loadtest chaos --binary bin/rankgate $(FAULTS)
 	bin/loadtest outage --binary bin/rankgate
-	go test -tags long -run '^(TestTheBoundHoldsForMinutes|TestAMillionRandomIds)' -v -count=1 -timeout 30m ./cmd/rankgate
+	go test -tags long -run '^(TestTheBoundHoldsForMinutes|TestAMillionRandomIDs)' -v -count=1 -timeout 30m ./cmd/rankgate
 
 .PHONY: import-npm
 import-npm: servers $(COUNTS) ## import 3.77 million real names into both stores and compare with a sort of the file

@@ -58,10 +58,10 @@ func (c *child) unknownUsers(n int, seed uint64) (unknown int64, err error) {
 
 // Whoever invents names fills neither the memory of a gateway nor Redis, and drives nobody's answer out: names that
 // nobody has are bounded apart.
-func TestRandomIdsTakeNoRoom(t *testing.T) { randomIdsTakeNoRoom(t, 40_000) }
+func TestRandomIDsTakeNoRoom(t *testing.T) { randomIDsTakeNoRoom(t, 40_000) }
 
-// randomIdsTakeNoRoom asks for so many ids, four clients at once.
-func randomIdsTakeNoRoom(t *testing.T, ids int64) {
+// randomIDsTakeNoRoom asks for so many ids, four clients at once.
+func randomIDsTakeNoRoom(t *testing.T, ids int64) {
 	t.Helper()
 	const (
 		bound = 4 << 20

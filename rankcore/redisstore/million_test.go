@@ -1,4 +1,4 @@
-//go:build million
+//go:build long
 
 package redisstore_test
 
