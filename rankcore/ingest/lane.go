@@ -52,7 +52,8 @@ func (l *lane) take(ctx context.Context, r *run) rankcore.Change {
 		}
 		sh := &l.shards[s]
 		sh.lost = sh.lost || r.lostAfter(after)
-		if ops, message := r.of(s, after); len(ops) > 0 {
+		// A board has no answers until each of its shards has a position, and the heartbeat takes a second to reach them all.
+		if ops, message := r.of(s, after); len(ops) > 0 || sh.pos.IsNone() {
 			tasks = append(tasks, &task{shard: s, ops: ops, message: message})
 		}
 	}
@@ -84,13 +85,14 @@ func (l *lane) take(ctx context.Context, r *run) rankcore.Change {
 	return change
 }
 
-// smallFirst puts shards first for which small messages are: who wrote one score looks for it, and a large message is
-// in only when its last shard is. Shards may take a run in in any order.
+// smallFirst puts shards first for which small messages are, or none: who wrote one score looks for it, and a large
+// message is in only when its last shard is. Shards may take a run in in any order.
 func smallFirst(tasks []*task, sizes []int32) {
 	for _, t := range tasks {
-		t.least = sizes[t.message[0]]
-		for _, m := range t.message[1:] {
-			t.least = min(t.least, sizes[m])
+		for i, m := range t.message {
+			if i == 0 || sizes[m] < t.least {
+				t.least = sizes[m]
+			}
 		}
 	}
 	slices.SortStableFunc(tasks, func(t, u *task) int { return cmp.Compare(t.least, u.least) })

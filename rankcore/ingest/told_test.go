@@ -54,6 +54,29 @@ func TestAChangeTellsWhereShardsAre(t *testing.T) {
 	}
 }
 
+// The first message brings every shard of a board to it, also those that it has nothing for: there are no answers before.
+func TestTheFirstMessageReachesEveryShard(t *testing.T) {
+	_, a, m := applierOn(t, 40) // in more than one part
+	for s := range a.main.shards {
+		a.main.shards[s] = shard{state: following}
+	}
+	first := runOf(a.board, rankcore.Position{}, 1, "alice")
+	a.main.take(t.Context(), first)
+	second := runOf(a.board, first.to, 2, "bob")
+	a.main.take(t.Context(), second)
+	for s := range a.main.shards {
+		want := first.to
+		if s == a.board.Shard("bob") {
+			want = second.to
+		}
+		m.with(s, func(sh *modelShard) {
+			if sh.pos != want || a.main.shards[s].pos != want {
+				t.Errorf("shard %d is at %v, and known to be at %v; want %v", s, sh.pos, a.main.shards[s].pos, want)
+			}
+		})
+	}
+}
+
 // inTurn is an announcer that notes how many shards were said to be out when each change was announced.
 type inTurn struct {
 	out  int // as told last
