@@ -51,6 +51,7 @@ func newTrial(cfg ChaosConfig, sc Scenario, seed uint64, host servers.Host) (*tr
 		t.writers = append(t.writers, &Writers{
 			Workload: Workload{Board: b, Seed: seed + uint64(i), Users: cfg.Users},
 			Sender:   t.client, Oracle: NewOracle(b), Ledger: ledger, Count: cfg.Writers, Batch: cfg.Batch, Grace: cfg.Settle,
+			Rests: face.Still != nil, // how soon readers have their answers again is measured, and not of a machine that writes with all it has
 		})
 		t.watchers = append(t.watchers, &Watchers{
 			Board: b, Reader: t.client, Ledger: ledger, Probes: cfg.Writers, Count: watchersPerBoard, Every: watchEvery, Seed: seed,

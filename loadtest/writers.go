@@ -21,6 +21,8 @@ type Writers struct {
 	Count    int     // writers
 	Batch    int     // operations in one batch; at least 1
 	Batches  int     // batches of each writer; 0: until ctx ends
+	// Rests has each writer rest after a batch for as long as it took, so that readers find a processor.
+	Rests bool
 	// Grace is how long a batch that is not acknowledged when ctx ends is still tried; 0 is a minute.
 	Grace time.Duration
 	Now   func() time.Time // nil is time.Now
@@ -95,9 +97,15 @@ func withGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 
 // write sends the batches of one writer until ctx ends. What is under way then has until last ends.
 func (w *Writers) write(ctx, last context.Context, s *source) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for n := 0; (w.Batches == 0 || n < w.Batches) && ctx.Err() == nil; n++ {
+		begun := time.Now()
 		if err := w.one(last, s); err != nil {
 			return fmt.Errorf("writer %d: %w", s.writer, err)
+		}
+		if w.Rests {
+			sleepUntil(ctx, timer, time.Now().Add(time.Since(begun)))
 		}
 	}
 	return nil
