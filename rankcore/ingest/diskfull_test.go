@@ -29,7 +29,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	defer running(t, server.Run)()
+	stop := running(t, server.Run)
 	b := testBoard("power", 1)
 	l, err := OpenLog(LogConfig{Conn: conn, Boards: []*rankcore.Board{b}, Durability: FSync, MaxBytes: 1 << 30, Logger: testLogger(t)})
 	if err != nil {
@@ -65,7 +65,9 @@ func TestFullDisk(t *testing.T) {
 		return fmt.Sprintf("alice has %d of %d confirmed, and the last one", score, confirmed)
 	}
 	eventually(t, conclude)
-	if server.Broken() || strings.Count(said.String(), "make room") != 1 {
+	broken := server.Broken()
+	stop() // it says what it does until then
+	if broken || strings.Count(said.String(), "make room") != 1 {
 		t.Errorf("said %s", &said)
 	}
 }
