@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -179,14 +178,8 @@ func TestManySlowHeaders(t *testing.T) {
 func TestSlowClientsDoNotHoldAStop(t *testing.T) {
 	e := newEdge(t, nil)
 	e.App().Server().ReadTimeout = time.Hour // so that it is the stop that ends them
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
+	address, stop, done := e.start(nil)
 	defer stop()
-	done := make(chan error, 1)
-	go func() { done <- e.Run(ctx, ln) }()
 	var all []*raw
 	for _, text := range []string{
 		"", "GET /v1/boards HTTP/1.1\r\nX-Slow: ",
@@ -195,12 +188,12 @@ func TestSlowClientsDoNotHoldAStop(t *testing.T) {
 		"GET /v1/boards/power/stream HTTP/1.1\r\nHost: x\r\n\r\n",
 	} {
 		for range 20 {
-			c := dial(t, ln.Addr().String())
+			c := dial(t, address)
 			c.send(text)
 			all = append(all, c)
 		}
 	}
-	dial(t, ln.Addr().String()).get("/livez", "").want(200) // whoever came before is accepted
+	dial(t, address).get("/livez", "").want(200) // whoever came before is accepted
 	stop()
 	if err := <-done; err != nil {
 		t.Error(err)

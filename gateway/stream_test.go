@@ -268,17 +268,11 @@ func TestStopEndsStreams(t *testing.T) {
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),    // one for the process
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2")) // ends within its 10 s sleep
 	e := newEdge(t, nil)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
+	address, stop, done := e.start(nil)
 	defer stop()
-	done := make(chan error, 1)
-	go func() { done <- e.Run(ctx, ln) }()
 	var all []*listening
 	for range 20 {
-		l := listenTo(t, ln.Addr().String(), powerStream)
+		l := listenTo(t, address, powerStream)
 		l.event()
 		all = append(all, l)
 	}

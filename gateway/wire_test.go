@@ -22,27 +22,37 @@ import (
 // serve runs the edge on a loopback port until the test ends, and returns its address.
 func (e *edge) serve() string {
 	e.t.Helper()
-	return e.serveOn(func(ln net.Listener) net.Listener { return ln })
+	return e.serveOn(nil)
 }
 
 // serveOn is serve on what with makes of the listener.
 func (e *edge) serveOn(with func(net.Listener) net.Listener) string {
 	e.t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	ln = with(ln)
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- e.Run(ctx, ln) }()
+	address, stop, done := e.start(with)
 	e.t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
 			e.t.Error(err)
 		}
 	})
-	return ln.Addr().String()
+	return address
+}
+
+// start is serveOn until stop is called; done has how that ended. With nil the listener is what it is.
+func (e *edge) start(with func(net.Listener) net.Listener) (address string, stop context.CancelFunc, done <-chan error) {
+	e.t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	if with != nil {
+		ln = with(ln)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	e.t.Cleanup(stop)
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx, ln) }()
+	return ln.Addr().String(), stop, ended
 }
 
 // raw is a connection that says what it is told.
@@ -269,16 +279,10 @@ func TestStop(t *testing.T) {
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),    // one for the process
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2")) // ends within its 10 s sleep
 	e := newEdge(t, func(c *Config) { c.Drain = 200 * time.Millisecond })
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
+	address, stop, done := e.start(nil)
 	defer stop()
-	done := make(chan error, 1)
-	go func() { done <- e.Run(ctx, ln) }()
 
-	idle, busy, probe := dial(t, ln.Addr().String()), dial(t, ln.Addr().String()), dial(t, ln.Addr().String())
+	idle, busy, probe := dial(t, address), dial(t, address), dial(t, address)
 	idle.send("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
 	idle.reply().want(200)
 	e.hold()
@@ -295,7 +299,7 @@ func TestStop(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if _, err := net.Dial("tcp", ln.Addr().String()); err == nil {
+	if _, err := net.Dial("tcp", address); err == nil {
 		t.Error("the listener is still open")
 	}
 	idle.closed()

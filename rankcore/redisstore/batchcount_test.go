@@ -2,7 +2,6 @@ package redisstore_test
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 
 	"rankgate/loadtest/servers"
@@ -59,15 +58,10 @@ func TestABatchThatCannotBeCountedAgain(t *testing.T) {
 					log.Kill()
 				},
 			}
-			store, err := redisstore.New(redisstore.Config{
-				URL: server.URL, ReadTimeout: patience, StepTimeout: patience, Log: slog.New(slog.DiscardHandler), Counter: counter,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer store.Close()
+			store := openCounting(t, server.URL, counter)
 			q := rankcore.RanksQuery{Board: b, Season: "all", Users: []rankcore.UserID{"abe", "bob", "cy"}}
 			var batch *rankcore.Standings
+			var err error
 			for !told { // on a busy machine the core may be late, and then all of it is tried again
 				places = 0
 				r.find(b)

@@ -16,7 +16,15 @@ const patience = 10 * time.Second
 
 func open(tb testing.TB, url string) *redisstore.Store {
 	tb.Helper()
-	s, err := redisstore.New(redisstore.Config{URL: url, ReadTimeout: patience, StepTimeout: patience, Log: slog.New(slog.DiscardHandler)})
+	return openCounting(tb, url, nil)
+}
+
+// openCounting opens a store that asks a counter.
+func openCounting(tb testing.TB, url string, counter redisstore.Counter) *redisstore.Store {
+	tb.Helper()
+	s, err := redisstore.New(redisstore.Config{
+		URL: url, ReadTimeout: patience, StepTimeout: patience, Log: slog.New(slog.DiscardHandler), Counter: counter,
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}

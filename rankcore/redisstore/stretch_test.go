@@ -2,14 +2,12 @@ package redisstore_test
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"testing"
 
 	"rankgate/loadtest/servers"
 	"rankgate/rankcore"
 	"rankgate/rankcore/countindex"
-	"rankgate/rankcore/redisstore"
 )
 
 // passing is an index while steps go on: once it has answered, some are taken before the shards are read.
@@ -67,13 +65,7 @@ func TestRowsAreReadAgainOnlyWhereTheyChange(t *testing.T) {
 	write(ops...)
 	x.ready(b)
 	counter := &passing{Index: x.index}
-	store, err := redisstore.New(redisstore.Config{
-		URL: server.URL, ReadTimeout: patience, StepTimeout: patience, Log: slog.New(slog.DiscardHandler), Counter: counter,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = store.Close() }()
+	store := openCounting(t, server.URL, counter)
 	shardOf := func(i int) int { return b.Shard(user(i)) }
 	far := func() { write(set(user(2900), 40_000), set(user(10), 3)) } // above and below, in two shards
 	near := func() { write(set(user(1490), 14_905), set(user(20), 14_907)) }
@@ -132,15 +124,9 @@ func TestABatchIsExactWhileOthersMove(t *testing.T) {
 	w.fill(2000)
 	x.ready(b)
 	counter := &passing{Index: x.index}
-	store, err := redisstore.New(redisstore.Config{
-		URL: server.URL, ReadTimeout: patience, StepTimeout: patience, Log: slog.New(slog.DiscardHandler), Counter: before{counter, func() {
-			w.write(set(user(w.rnd.IntN(1000)), -1-int64(w.rnd.IntN(1000))), set(user(w.rnd.IntN(1000)), -5), set(user(w.rnd.IntN(1000)), -9), set(user(w.rnd.IntN(1000)), -7))
-		}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = store.Close() }()
+	store := openCounting(t, server.URL, before{counter, func() {
+		w.write(set(user(w.rnd.IntN(1000)), -1-int64(w.rnd.IntN(1000))), set(user(w.rnd.IntN(1000)), -5), set(user(w.rnd.IntN(1000)), -9), set(user(w.rnd.IntN(1000)), -7))
+	}})
 	users := []rankcore.UserID{user(1001), user(1500), user(1999)}
 	batch, err := store.Ranks(t.Context(), rankcore.RanksQuery{Board: b, Season: "all", Users: users})
 	if err != nil {
